@@ -54,8 +54,8 @@ def test_options_are_dropped_if_a_later_source_names_another_objective(tmp_path)
     for name, kept in (("./mine.py", {"epsilon": 0.3}), ("there/other.py", {}), ("nce", {})):
         assert resolve({"objective": name}, {}, start=model)[0].options == kept, "a file of code may have moved"
     path = toml(tmp_path, 'objective = "a/mine.py"\n[options]\nepsilon = 0.3\n')
-    for name, kept in (("./a/mine.py", {"epsilon": 0.3}), ("b/mine.py", {})):
-        assert resolve({"objective": name}, {}, path)[0].options == kept, "another file may have the same name"
+    for name, kept in (("./a/mine.py", {"epsilon": 0.3}), ("b/mine.py", {"epsilon": 0.3}), ("a/other.py", {})):
+        assert resolve({"objective": name}, {}, path)[0].options == kept, "a message asks for the path of the file"
     settings, _ = resolve({"objective": "nce"}, {}, toml(tmp_path, "[options]\nnegative = 7\n"))
     assert settings.options == {"negative": 7}, "options without an objective apply to any objective"
 
@@ -149,10 +149,14 @@ def test_crlf_line_ends_and_a_byte_order_mark_are_accepted(tmp_path):
 
 
 def test_options_have_the_origin_of_the_source_that_gave_them(tmp_path):
-    path = toml(tmp_path, "[options]\nnegative = 7\n")
-    assert resolve({"epochs": "2"}, {"W2VTRAIN_SEED": "3"}, path)[1]["options"] == str(path)
-    assert resolve({"options": {"negative": "3"}}, {})[1]["options"] == "command line"
-    assert resolve({"epochs": "2"}, {})[1]["options"] == "default"
+    path, model = toml(tmp_path, "[options]\nnegative = 7\npool = 0\n"), {"options": {"pool": 256, "ns_exponent": 1}}
+    origins = {"ns_exponent": "--init-from", "negative": "command line", "pool": str(path)}
+    assert resolve({"options": {"negative": "3"}}, {}, path, model)[1]["options"] == origins
+    variables = {"W2VTRAIN_NEGATIVE": "3", "W2VTRAIN_NS_EXPONENT": "x"}
+    assert resolve({"epochs": "2"}, variables)[1]["options"] == {
+        "negative": "W2VTRAIN_NEGATIVE", "ns_exponent": "W2VTRAIN_NS_EXPONENT",
+    }  # fmt: skip
+    assert resolve({"epochs": "2", "objective": "hs"}, {}, None, {"objective": "neg", **model})[1]["options"] == {}
 
 
 @pytest.mark.parametrize(
@@ -261,7 +265,7 @@ def test_options_of_objectives_can_be_given_like_settings_in_every_source(tmp_pa
     (tmp_path / "s.toml").write_text('negative = 3\n[objective]\nname = "nce"\noptions = {ns_exponent = 0.5}\n')
     settings, origins = resolve({}, {"W2VTRAIN_LEARN_Z": "true"}, tmp_path / "s.toml")
     assert settings.options == {"negative": 3, "ns_exponent": 0.5, "learn_z": "true"}
-    assert origins["options"] == "W2VTRAIN_LEARN_Z"
+    assert origins["options"]["learn_z"] == "W2VTRAIN_LEARN_Z"
     assert resolve({"objective": "neg"}, {}, tmp_path / "s.toml")[0].options == {}  # they belong to nce
     assert resolve({"negative": 4}, {}, tmp_path / "s.toml")[0].options["negative"] == 4
 

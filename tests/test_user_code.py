@@ -110,16 +110,21 @@ def test_code_that_is_refused_has_run_once(fresh, folder):
     assert (folder / "runs").read_text() == "x\n"
 
 
-def test_code_that_has_changed_since_it_was_loaded_is_refused_when_it_is_named(tmp_path):
-    settings = {"objective": str(tmp_path / "mine.py"), "vector_size": 8, "epochs": 1, "sample": 0}
+@pytest.mark.parametrize("name", ["mine.py", "package.mine"])
+def test_code_that_has_changed_since_it_was_loaded_is_refused_when_it_is_named(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / f"{name.removesuffix('.py').replace('.', '/')}.py"
+    file.parent.mkdir(exist_ok=True)
+    settings = {"objective": name, "vector_size": 8, "epochs": 1, "sample": 0}
     sentences = [["a", "b", "c"]] * 50
-    (tmp_path / "mine.py").write_text("an error")
+    file.write_text("an error")
     with pytest.raises(ConfigError, match="SyntaxError"):
         w2vtrain.train(sentences, **settings)
-    (tmp_path / "mine.py").write_text(RANKING)  # nothing of the file was loaded yet
+    file.write_text(RANKING)  # nothing of the file was loaded yet
     model = w2vtrain.train(sentences, **settings)
-    (tmp_path / "mine.py").write_text(f"{RANKING}\n")
-    with pytest.raises(ConfigError, match=r"mine\.py: the file has changed since it was loaded: start Python again"):
+    file.write_text(f"{RANKING}\n")
+    with pytest.raises(ConfigError, match=f"{name}: the file has changed since it was loaded: start Python again"):
         w2vtrain.train(sentences, **settings)
     w2vtrain.continue_training(model, sentences, 1)  # names no code
 

@@ -33,11 +33,13 @@ from w2vtrain.parsers import (
     Truth,
     Whole,
 )
-from w2vtrain.registry import member_name, members, our_name, placed
+from w2vtrain.registry import member_name, members, our_name
 
 ENVIRONMENT = "W2VTRAIN_"
 INIT_FROM = "--init-from"
 """The origin of settings that are taken from the model that a run starts from."""
+HERE = ("default", "command line")
+"""The origins that messages do not name."""
 MAX_TOML_BYTES = 1 << 20
 """Maximum size of a settings file in bytes."""
 MAX_DOTS = 300
@@ -198,10 +200,11 @@ def resolve(
     environment: Mapping[str, str] = os.environ,
     config: str | Path | None = None,
     start: Mapping[str, Any] | None = None,
-) -> tuple[Settings, dict[str, str]]:
+) -> tuple[Settings, dict[str, Any]]:
     """Return the settings and the origin of each: "command line", "W2VTRAIN_X", the file's name, or "default".
 
-    start: settings of the model that a run starts from, in place of the defaults; their origin is "--init-from".
+    start: settings of the model that a run starts from, in place of the defaults; their origin is "--init-from". The
+    origin of "options" is a dictionary, with the origin of each option that is given.
 
     If a later source names another objective, the options given for the earlier one are dropped. Raise ConfigError,
     which names every problem at once, and InputMissing if the file cannot be read.
@@ -209,6 +212,7 @@ def resolve(
     values: dict[str, Any] = {}
     origins = dict.fromkeys(FIELDS, "default")
     options: dict[str, Any] = {}
+    of_options: dict[str, str] = {}
     layers: tuple[tuple[Mapping[str, Any], str | None], ...] = (
         (start or {}, INIT_FROM),
         (read_toml(config) if config else {}, str(config)),
@@ -220,18 +224,17 @@ def resolve(
         if problems:
             where = f"{source or f'{ENVIRONMENT}*'}: " if source != "command line" else ""
             raise ConfigError(where + "; ".join(problems))
-        if not layer.get("options"):
-            layer.pop("options", None)
         if "objective" in values and "objective" in layer:
             mine, theirs = str(layer["objective"]), str(values["objective"])
-            same = member_name if origins["objective"] == INIT_FROM else placed
-            if same(mine) != same(theirs):
-                options = {}  # they belong to the objective that is replaced
-        origins |= {name: source or ENVIRONMENT + spelled.get(name, name).upper() for name in layer}
-        options |= layer.pop("options", {})
+            if member_name(mine) != member_name(theirs):
+                options, of_options = {}, {}  # they belong to the objective that is replaced
+        more = layer.pop("options", None) or {}
+        of_options |= {name: source or ENVIRONMENT + name.upper() for name in more}
+        options |= more
+        origins |= {name: source or ENVIRONMENT + spelled[name].upper() for name in layer}
         values |= layer
-    places = {name: f"{source}: " for name, source in origins.items() if source not in ("default", "command line")}
-    return validated({**values, "options": options}, places), origins
+    places = {name: f"{source}: " for name, source in origins.items() if source not in HERE}
+    return validated({**values, "options": options}, places), {**origins, "options": of_options}
 
 
 def option(name: str) -> str:
@@ -310,7 +313,7 @@ def _unknown(names: list[str], known: Iterable[str]) -> str:
         bare = name.removeprefix(ENVIRONMENT).lower()
         ours = replaced(bare)
         theirs = hint_for(name) or hint_for(bare)
-        if name.startswith(ENVIRONMENT) and isinstance(ours, Ours):
+        if name.startswith(ENVIRONMENT) and isinstance(ours, Ours) and ours.name in NAMES:
             value = "" if ours.values is None else f"={next(iter(ours.values.values()))}"
             theirs = f"use {ENVIRONMENT}{ours.name.upper()}{value}"
         hint = f" ({theirs})" if theirs else f" (did you mean {close[0]!r}?)" if close else ""
@@ -334,7 +337,7 @@ def canonical(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str],
             if isinstance(options, Mapping) and name in options:
                 problems.append(f"{label(name)}: is given twice, also in options")
             elif isinstance(options, Mapping):
-                options, spelled["options"] = {**options, name: value}, name
+                options = {**options, name: value}
         elif known in values or (known != name and known in given):
             problems.append(f"{label(name)}: is another name of {label(known)}; give one of them")
         else:

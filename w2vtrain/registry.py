@@ -317,20 +317,23 @@ def placed_here(name: str, folder: str | Path) -> str:
 
 
 _stamps: dict[str, int | None] = {}
-"""The files of code that were loaded, each as it was then: see `_stamp`."""
+"""The files and modules of code that were loaded, each as it was then: see `_stamp`."""
 
 
 def _stamp(place: str) -> int | None:
-    """Return the CRC-32 of a file; None if it cannot be read."""
+    """Return the CRC-32 of a file, or of that of a module; None if it cannot be read, or if there is none yet."""
+    file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
     with suppress(OSError):
-        return zlib.crc32(Path(place).read_bytes())
+        return zlib.crc32(Path(file or "").read_bytes())
     return None
 
 
 @cache
 def _outside(name: str, kind: str) -> Any:
     if not name.endswith(".py"):
-        return importlib.import_module(name)
+        named = importlib.import_module(name)
+        _stamps[name] = _stamp(name)
+        return named
     path, stamp = Path(name), _stamp(name)
     module_name = f"{kind}_{zlib.crc32(str(path).encode())}"  # unique, and the same in every process
     spec = importlib.util.spec_from_file_location(module_name, path)

@@ -1,11 +1,13 @@
 """Options and commands of word2vec.c, gensim and fastText are answered with ours, in one line."""
 
+import re
+
 import pytest
 
 from w2vtrain.api import train
 from w2vtrain.cli import cli
 from w2vtrain.commands import spelling
-from w2vtrain.config import NAMES, validated
+from w2vtrain.config import NAMES, resolve, validated
 from w2vtrain.errors import ConfigError, shell_spelling
 from w2vtrain.other_programs import COMMANDS, OPTIONS, hint_for
 
@@ -76,6 +78,14 @@ def test_settings_of_other_programs_are_answered_in_all_sources(w2vtrain_here, t
     assert "use --objective hs" in w2vtrain_here([*FIT, "--config", "s.toml"], tmp_path)[2]
     monkeypatch.setenv("W2VTRAIN_CBOW", "1")
     assert "use W2VTRAIN_ARCHITECTURE=cbow" in w2vtrain_here(FIT, tmp_path)[2]
+
+
+def test_an_answer_to_a_variable_names_only_variables_that_exist():
+    known = {f"W2VTRAIN_{name.upper()}" for name in NAMES}
+    for name in OPTIONS:
+        with pytest.raises(ConfigError) as refused:
+            resolve({}, {f"W2VTRAIN_{name.upper()}": "1"})
+        assert set(re.findall(r"use (W2VTRAIN_\w+)", str(refused.value))) <= known, name
 
 
 def every_command(group):

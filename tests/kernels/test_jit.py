@@ -34,6 +34,27 @@ print(alias_table(np.array([0.5, 0.25, 0.25]))[1].tolist())
 print('numba.np.arraymath' in sys.modules)
 """
 
+BASE = """
+from typing import NamedTuple
+
+class Base(NamedTuple):
+    size: int
+
+    def in_turn(self):
+        return said
+"""
+INHERITED = """
+import w2vtrain.objectives.contract
+from mine import Mine
+from w2vtrain.kernels import jit
+
+@jit.kernel()
+def asked(mine):
+    return mine.in_turn()
+
+print(asked(Mine(1)))
+"""
+
 
 WINDOWS = sorted(name for name in objectives() if engine_of(name) == "windows")
 BUILT = {"skipgram": lambda: SkipGram(2), "cbow": lambda: Cbow(2), "vlbl": lambda: Vlbl(2, padded_rows(4, 16))}
@@ -116,6 +137,15 @@ def test_cache_is_reused_until_a_source_of_kernels_is_edited(tmp_path, monkeypat
         assert is_compiled(cache), "kernels without bounds checks ran although they were requested"
     monkeypatch.setattr(JITCPUCodegen, "magic_tuple", lambda _: ("another processor",))
     assert is_compiled(cache), "code for this processor ran on another one"
+
+
+def test_a_method_of_a_base_class_in_another_file_is_compiled_again_after_an_edit(tmp_path):
+    (tmp_path / "mine.py").write_text("from base import Base\n\nclass Mine(Base):\n    pass\n")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    for said in ("1", "2"):
+        (tmp_path / "base.py").write_text(BASE.replace("said", said))
+        command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{INHERITED}"]
+        assert subprocess.check_output(command, env=environment, text=True).strip() == said
 
 
 def test_a_cached_kernel_is_loaded_without_the_tables_of_the_compiler(tmp_path):

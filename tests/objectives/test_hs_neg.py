@@ -89,7 +89,7 @@ def test_a_model_with_the_wrong_number_of_output_rows_is_damaged(rows):
         ({"tree": "classes"}, "option tree of objective hs-neg: classes are not a binary tree"),
         ({"negative": 0}, "option negative of objective hs-neg: 0 is not between 1 and 1000"),
         ({"ns_exponent": 3.0}, "option ns_exponent of objective hs-neg: 3.0 is not between"),
-        ({"pool": 3}, "option pool of objective hs-neg is 3; expected"),
+        ({"pool": 3}, "option pool of objective hs-neg: 3 is not"),
     ],
 )
 def test_errors_in_options_name_this_objective(use, wrong, message):

@@ -143,7 +143,7 @@ def vocabulary_to_use(request: FitRequest, settings: Settings) -> Vocabulary | N
     return Vocabulary.load(request.read_vocab).cut(settings.min_count, settings.max_vocab)
 
 
-def stated_origins(asked: Settings, settings: Settings, origins: Mapping[str, str]) -> dict[str, Any]:
+def stated_origins(asked: Settings, settings: Settings, origins: Mapping[str, Any]) -> dict[str, Any]:
     """Return the origin of each setting, and under "options" that of each option of the objective.
 
     asked: the settings before automatic values are filled in; settings: with them; origins: of those asked for.
@@ -153,7 +153,7 @@ def stated_origins(asked: Settings, settings: Settings, origins: Mapping[str, st
         name: "chosen automatically" if before[name] != value else origins[name]
         for name, value in asdict(settings).items()
     }
-    options = {name: origins["options"] if name in asked.options else "default" for name in settings.options}
+    options = {name: origins["options"].get(name, "default") for name in settings.options}
     return {**stated, "options": options}
 
 
@@ -186,7 +186,7 @@ def repeated(request: FitRequest, settings: Settings, origins: Mapping[str, Any]
     return shlex.join(words)
 
 
-def check_effect(settings: Settings, origins: Mapping[str, str], inputs: Inputs) -> None:
+def check_effect(settings: Settings, origins: Mapping[str, Any], inputs: Inputs) -> None:
     """Raise ConfigError for settings of the command line that have no effect."""
     reasons = without_effect(settings) | inputs.without_effect(settings)
     if mistakes := [why for name, why in reasons.items() if origins[name] == "command line"]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from w2vtrain.commands.input_files import model_in, refuse_stdin_twice
-from w2vtrain.commands.options import CODES, code_options, command, given, json_option, setting_options
+from w2vtrain.commands.options import CODES, code_options, command, given, json_option, quiet_option, setting_options
 from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.config import resolve
 from w2vtrain.system.machine import threads_of
@@ -19,11 +19,10 @@ READING = ("column", "encoding_errors", "allow_nul")
 @command(epilog=CODES)
 @click.argument("model")
 @click.argument("heldout", nargs=-1, required=True)
-@click.option("--threads", metavar="N", default=None, help="Number of threads, or auto.  [default: auto]")
-@setting_options(*READING, "phrases")
+@setting_options("threads", *READING, "phrases")
 @code_options
 @json_option
-@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@quiet_option
 def perplexity(model: str, heldout: tuple[str, ...], as_json: bool, quiet: bool, **flags: Any) -> None:
     """Print how well MODEL, written by `fit --save-model`, predicts the text HELDOUT.
 

@@ -136,7 +136,8 @@ def asked_before(run: Path, config: "Config") -> FitRequest:
             load(name)  # here, because an error in the user's code is no damage
     try:
         settings = validated(config.settings)
-        check_origins(settings, dict.fromkeys(FIELDS, "settings"))
+        of_options = dict.fromkeys(settings.options, "settings")
+        check_origins(settings, {**dict.fromkeys(FIELDS, "settings"), "options": of_options})
         given = {**config.request, "flags": vars(settings), "config": None, "print_config": False}
     except CodeNotAllowed:
         raise

@@ -255,7 +255,7 @@ class KernelCache(FunctionCache):
 
     def path(self, sig: Any, codegen: Any) -> Path:
         """Return the path of the machine code for this signature on this processor."""
-        classes = [c for argument in sig for c in _named_tuples(argument)]
+        classes = [c for argument in sig for named in _named_tuples(argument) for c in named.__mro__]
         outside = {f"{c.__module__}.{c.__qualname__}": _module_hash(c.__module__) for c in classes}
         outside[self._py_func.__module__] = _module_hash(self._py_func.__module__)
         _, processor, code = self._index_key(sig, codegen)  # code: hashes of the bytecode and the closure's values

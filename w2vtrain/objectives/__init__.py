@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from w2vtrain.config import Settings
-from w2vtrain.errors import ConfigError, shown
+from w2vtrain.errors import shown
 from w2vtrain.objectives.contract import verify, verify_built
 from w2vtrain.parsers import Truth, ascii_number
-from w2vtrain.probability.problem import Options, Problem
+from w2vtrain.probability.problem import InvalidOption, Options, Problem, bad_option
 from w2vtrain.registry import CodeNotAllowed, Registry, built
 
 __all__ = ["CodeNotAllowed"]
@@ -108,12 +108,12 @@ def checked_options(name: str, given: Options) -> Options:
             has = ", ".join(options) or "none"
             close = difflib.get_close_matches(key, options, 1, 0.5)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise ConfigError(f"objective {name} has no option {shown(key)} (it has: {has}){hint}")
-        options[key] = _like(options[key], value, f"option {key} of objective {name}")
+            raise InvalidOption(f"objective {name} has no option {shown(key)} (it has: {has}){hint}", key)
+        options[key] = _like(options[key], value, name, key)
     return options
 
 
-def _like(default: Any, value: Any, option: str) -> Any:
+def _like(default: Any, value: Any, objective: str, option: str) -> Any:
     try:
         if isinstance(default, bool):
             return Truth().parse(value)
@@ -124,7 +124,7 @@ def _like(default: Any, value: Any, option: str) -> Any:
         return type(default)(float(value) if isinstance(default, int) else value)
     except (TypeError, ValueError, OverflowError):
         kind = {bool: "true or false", int: "a whole number", float: "a number"}.get(type(default), "text")
-        raise ConfigError(f"{option}: expected {kind}, got {shown(value)}") from None
+        raise bad_option(objective, option, f"expected {kind}, got {shown(value)}") from None
 
 
 def check_options(settings: Settings, files: bool = True) -> bool:

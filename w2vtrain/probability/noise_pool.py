@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numba import int64, uint64
 
-from w2vtrain.errors import ConfigError
 from w2vtrain.kernels.jit import inline
 from w2vtrain.kernels.rows import apart_zeros
+from w2vtrain.probability.problem import bad_option
 from w2vtrain.probability.random_streams import draw, draw_alias
 
 MIN_POOL_WORDS, MAX_POOL_WORDS = 256, 4096
@@ -45,9 +45,7 @@ def pool_size(size: int, negative: int, words: int) -> int:
 def check_pool(objective: str, size: Any) -> None:
     """Raise ConfigError for an invalid size. objective: the objective's name."""
     if size not in (AUTOMATIC, 0) and (size & (size - 1) or not 2 <= size <= MAX_POOL_WORDS):
-        raise ConfigError(
-            f"option pool of objective {objective} is {size}; expected -1, 0 or a power of 2 up to {MAX_POOL_WORDS}"
-        )
+        raise bad_option(objective, "pool", f"{size} is not -1, 0 or a power of 2 up to {MAX_POOL_WORDS}")
 
 
 def empty_pool(size: int) -> np.ndarray:

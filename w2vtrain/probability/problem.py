@@ -81,9 +81,17 @@ def check_ranges(
             raise bad_option(objective, name, form.format(value, low, high))
 
 
-def bad_option(objective: str, option: str, reason: str) -> ConfigError:
+class InvalidOption(ConfigError):
+    """Raised for an option of an objective. Exit code 78. option: its name."""
+
+    def __init__(self, message: str, option: str = "") -> None:
+        super().__init__(message)
+        self.option = option
+
+
+def bad_option(objective: str, option: str, reason: str) -> InvalidOption:
     """Return the error for an invalid option of an objective."""
-    return ConfigError(f"option {option} of objective {objective}: {reason}")
+    return InvalidOption(f"option {option} of objective {objective}: {reason}", option)
 
 
 def damaged(mismatch: str) -> DataError:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from w2vtrain.architectures import architecture_class
-from w2vtrain.config import INIT_FROM, Settings, broken_rules
+from w2vtrain.config import HERE, INIT_FROM, Settings, broken_rules
 from w2vtrain.errors import ConfigError, DataError, check_all, label, spelled
 from w2vtrain.formats.subwords import Ngrams
 from w2vtrain.objectives import check_options, checked_options, engine_of, objective_class, objective_defaults
@@ -50,8 +50,8 @@ class Plan:
         return [*corpus, *heldout]
 
 
-def check_origins(settings: Settings, origins: Mapping[str, str], start: str = "") -> None:
-    """Raise ConfigError for an unknown objective, and for an architecture or options from a file, which it names.
+def check_origins(settings: Settings, origins: Mapping[str, Any], start: str = "") -> None:
+    """Raise ConfigError for an unknown objective, and for an architecture or an option from a file, which it names.
 
     origins: see `config.resolve`; start: the name of the model that a run starts from. Raise DataError for the model's.
     """
@@ -65,16 +65,19 @@ def check_origins(settings: Settings, origins: Mapping[str, str], start: str = "
         "architecture": partial(architecture_class, settings.architecture),
     }  # fmt: skip
     for name, check in checks.items():
-        origin = origins[name]
-        if origin in ("default", "command line"):  # checked with all that the command line names
-            if name == "objective":
-                check()
+        if name == "architecture" and origins[name] in HERE:
             continue
         try:
             check()
         except CodeNotAllowed:
             raise
         except ConfigError as error:
+            option = getattr(error, "option", "")
+            origin = origins[name].get(option, "default") if name == "options" else origins[name]
+            if origin in HERE and name == "options":
+                continue  # checked with all that the command line names
+            if origin in HERE:
+                raise
             if origin == INIT_FROM:
                 raise DataError(f"{start}: its settings: {error}") from error
             raise ConfigError(f"{origin}: {error}") from error

@@ -118,7 +118,7 @@ class WarmStart:
 
     def resolve(
         self, flags: Mapping[str, Any], environment: Mapping[str, str], config: str | Path | None = None
-    ) -> tuple[Settings, dict[str, str]]:
+    ) -> tuple[Settings, dict[str, Any]]:
         """Return a run's settings and their origins, as `config.resolve` does; what is not given is taken over."""
         mine = self.settings
         settings, origins = resolve(flags, environment, config, mine)

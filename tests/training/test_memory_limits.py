@@ -71,16 +71,6 @@ def test_every_vector_size_either_fits_or_is_refused_with_one_line(tmp_path, obj
     assert refusals[-1]
 
 
-@pytest.mark.slow
-def test_a_block_that_is_too_large_is_named(tmp_path):
-    (tmp_path / "text").write_text(" ".join(f"{i % 9}" for i in range(900)) * 9)
-    words = ["--objective", "is", "-O", "proposal=bigram", "-O", "cap=1000000", "--min-count", "1", "--sample", "0"]
-    code, _, said = limited(2 << 30, *fit(tmp_path, *words, "--block", "65536", text=tmp_path / "text"))
-    assert refused(code, said)
-    assert "--block" in said
-    assert not refused(*limited(2 << 30, *fit(tmp_path, *words, "--block", "8", text=tmp_path / "text"))[::2])
-
-
 def line(words):
     """Return the blocks of a 1 GiB line in which `words` distinct words repeat."""
     block = b"".join(b"%039d " % (i % words) for i in range(1 << 15))

@@ -126,7 +126,7 @@ def explained(error: BaseException) -> tuple[int, str]:
             return 0, ""
         case MemoryError():
             detail = f" ({error})" if str(error) else ""
-            return 71, f"out of memory{detail}: try a smaller --max-vocab, --vector-size or --block"
+            return 71, f"out of memory{detail}: try a smaller --max-vocab or --vector-size"
         case OSError() if error.filename == STANDARD_OUTPUT or error.errno in FULL:
             return 74, f"{error.filename or 'a file'} cannot be written: {error.strerror}"
         case OSError():

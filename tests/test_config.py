@@ -56,6 +56,10 @@ def test_options_are_dropped_if_a_later_source_names_another_objective(tmp_path)
     path = toml(tmp_path, 'objective = "a/mine.py"\n[options]\nepsilon = 0.3\n')
     for name, kept in (("./a/mine.py", {"epsilon": 0.3}), ("b/mine.py", {"epsilon": 0.3}), ("a/other.py", {})):
         assert resolve({"objective": name}, {}, path)[0].options == kept, "a message asks for the path of the file"
+    (there := tmp_path / "mine.py").touch()
+    path = toml(tmp_path, f"objective = '{there}'\n[options]\nepsilon = 0.3\n")
+    for name, kept in ((there, {"epsilon": 0.3}), ("b/mine.py", {})):
+        assert resolve({"objective": str(name)}, {}, path)[0].options == kept, "another file may have the same name"
     settings, _ = resolve({"objective": "nce"}, {}, toml(tmp_path, "[options]\nnegative = 7\n"))
     assert settings.options == {"negative": 7}, "options without an objective apply to any objective"
 

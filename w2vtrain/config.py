@@ -33,7 +33,7 @@ from w2vtrain.parsers import (
     Truth,
     Whole,
 )
-from w2vtrain.registry import member_name, members, our_name
+from w2vtrain.registry import member_name, members, our_name, placed
 
 ENVIRONMENT = "W2VTRAIN_"
 INIT_FROM = "--init-from"
@@ -226,7 +226,9 @@ def resolve(
             raise ConfigError(where + "; ".join(problems))
         if "objective" in values and "objective" in layer:
             mine, theirs = str(layer["objective"]), str(values["objective"])
-            if member_name(mine) != member_name(theirs):
+            may_have_moved = origins["objective"] == INIT_FROM or not Path(theirs).exists()
+            same = member_name if may_have_moved else placed
+            if same(mine) != same(theirs):
                 options, of_options = {}, {}  # they belong to the objective that is replaced
         more = layer.pop("options", None) or {}
         of_options |= {name: source or ENVIRONMENT + name.upper() for name in more}

@@ -26,28 +26,20 @@ class Named:
         objectives.allow_code(self.objective)
         architectures.allow_code(self.architecture)
 
-    def in_place_of(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a model's settings, with a code file replaced by the one named here if both have the same file name.
+    def in_place_of(self, settings: Mapping[str, Any], folder: str | Path | None = None) -> dict[str, Any]:
+        """Return stored settings, with a code file replaced by the one named here if both have the same file name.
 
-        A model records the path that the file had when it was trained, which may have changed since.
+        A model records the path that the file had when it was trained, which may have changed since. folder: to which
+        relative names in the settings of a run refer; a file that is still there is not replaced.
         """
         replaced = dict(settings)
         for kind, name in asdict(self).items():
-            if name and member_name(name) == member_name(str(settings.get(kind))):
-                replaced[kind] = name
+            stored = str(settings.get(kind))
+            if folder is not None and os.path.exists(placed(stored, folder)):  # noqa: PTH110 - for any text
+                continue
+            if name and member_name(name) == member_name(stored):
+                replaced[kind] = name if folder is None else placed(name)
         return replaced
-
-    def in_place_of_lost(self, settings: Mapping[str, Any], folder: str | Path) -> dict[str, Any]:
-        """Return a run's settings, with a code file that is no longer where it was replaced by the one named here.
-
-        folder: relative names in `settings` refer to it.
-        """
-        lost = {
-            kind: name and placed(name)
-            for kind, name in asdict(self).items()
-            if not os.path.exists(placed(str(settings.get(kind)), folder))  # noqa: PTH110 - for any text
-        }
-        return Named(**lost).in_place_of(settings)
 
 
 def require(objective: str, architecture: str, folder: str | Path = ".") -> None:

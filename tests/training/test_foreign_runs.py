@@ -17,6 +17,7 @@ from w2vtrain.errors import Stopped
 from w2vtrain.formats.safetensors import write_safetensors
 from w2vtrain.system.locks import Lock, lock_path
 from w2vtrain.training import checkpoint_file, one_process
+from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.run_files import CONFIG, LOCK, SCHEMA, run_config, write_config
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1"]
@@ -204,6 +205,12 @@ def test_a_run_with_code_of_a_project_that_was_moved_away_from_it_continues(w2vt
     code, said = w2vtrain("resume", "r", "--objective", "moved/mine.py")
     assert (code, "go to its new place and run w2vtrain fit text.txt -o v.bin " in said) == (66, True), said
     command = shlex.split(said.partition(" and run w2vtrain ")[2])
+    before = (moved / "mine.py").read_text()
+    (moved / "mine.py").write_text(f"{before}# changed\n")
+    other = [sys.executable, "-m", "w2vtrain", *command]  # this process has loaded the file
+    done = subprocess.run(other, cwd=moved, capture_output=True, text=True, check=False, timeout=600)
+    assert (done.returncode, "mine.py changed since the run began" in done.stderr) == (65, True), done.stderr
+    (moved / "mine.py").write_text(before)
     code, _, said = w2vtrain_here(command, moved)
     assert (code, "resumed     from" in said) == (0, True), said
 
@@ -520,3 +527,19 @@ def test_a_run_can_be_resumed_with_any_umask(w2vtrain, stopped):
     finally:
         os.umask(before)
     assert not Path("w.bin").stat().st_mode & 0o002
+
+
+def test_a_complete_run_is_not_taken_for_that_of_another_file_of_the_same_name(w2vtrain_here, tmp_path, monkeypatch):
+    """It has no checkpoint any more that knows the content of its code."""
+    first_lines(60, tmp_path / "text.txt")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.py").write_text(f"from w2vtrain.objectives.neg import *  # {name}\n")
+    fit = ["fit", "text.txt", "-o", "v.bin", *SMALL, "--objective"]
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointedRun, "finish", lambda run: None)  # as if it was killed before
+        assert w2vtrain_here([*fit, "a/mine.py"], tmp_path)[0] == 0
+    code, _, said = w2vtrain_here([*fit, "b/mine.py"], tmp_path)
+    assert (code, "belongs to another run (objective 'a/mine.py', not 'b/mine.py')" in said) == (78, True), said
+    code, _, said = w2vtrain_here([*fit, "a/mine.py"], tmp_path)
+    assert (code, "all results were written before the run was killed" in said) == (0, True), said

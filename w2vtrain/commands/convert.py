@@ -214,7 +214,7 @@ def export(
     code = Named(**named)
     code.allow()
     config = run_config(folder)
-    config.settings = code.in_place_of_lost(config.settings, config.home(folder))
+    config.settings = code.in_place_of(config.settings, config.home(folder))
     check_apart(written.names, folder)
     settings = settings_of(folder, config)
     if architecture_class(settings.architecture).uses_tags():

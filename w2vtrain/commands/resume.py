@@ -57,7 +57,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     config = run_config(folder)
     code = Named(**named)
     code.allow()  # before chdir, because relative names refer to the current directory
-    config.settings = code.in_place_of_lost(config.settings, config.home(folder))
+    config.settings = code.in_place_of(config.settings, config.home(folder))
     require(str(config.settings.get("objective")), str(config.settings.get("architecture")), config.home(folder))
     # The folder for the encoded corpus is not taken from the run folder, because that is untrusted.
     cache = str(resolved(cache_dir)) if cache_dir else None
@@ -94,11 +94,11 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
     from w2vtrain.commands.fit_plan import repeated
 
     def has_corpus(place: str) -> bool:
-        return all(Path(place, name).exists() for name in request.sources)
+        return all(name == STDOUT or Path(place, name).exists() for name in request.sources)
 
     root, found, rest = str(folder).rpartition(f"{os.sep}{request.run_folder}")
     start = cwd if Path(cwd).is_dir() else str(folder.parent)
-    if found and not rest and (start != cwd or has_corpus(root)):
+    if found and not rest and has_corpus(root):
         place, asked = f"cd {shlex.quote(root or os.sep)} &&", request
     elif start == cwd or has_corpus(start):
         beside: dict[str, Any] = {

@@ -84,7 +84,8 @@ class Config:
 
         deciding: names of the arguments in `request` that affect it, in addition to the settings.
         """
-        old, new = deciding_settings(before.settings), deciding_settings(self.settings)
+        # No checkpoint of a complete run says which code it had: then only a file of the same path is the same.
+        old, new = (deciding_settings(config.settings, before.complete) for config in (before, self))
         return [*differences(old, new, new), *differences(before.request, self.request, deciding)]
 
     def owns(self, path: str) -> bool:
@@ -111,13 +112,12 @@ def identity(path: Path) -> list[int]:
     return [status.st_ino, *([] if path.is_dir() else [status.st_size, status.st_mtime_ns])]
 
 
-def deciding_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that must not change when a run is resumed; code may move, so its folder is left out."""
-    return {
-        name: member_name(value) if name in ("objective", "architecture") and isinstance(value, str) else value
-        for name, value in settings.items()
-        if name not in FREE_SETTINGS
-    }
+def deciding_settings(settings: Mapping[str, Any], places: bool = False) -> dict[str, Any]:
+    """Return the settings that must not change when a run is resumed. places: also the folders of code files."""
+    deciding = {name: value for name, value in settings.items() if name not in FREE_SETTINGS}
+    for kind in () if places else ("objective", "architecture"):
+        deciding[kind] = member_name(str(deciding.get(kind)))
+    return deciding
 
 
 def settings_digest(settings: Settings) -> str:

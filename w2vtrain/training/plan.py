@@ -72,11 +72,13 @@ def check_origins(settings: Settings, origins: Mapping[str, Any], start: str = "
         except CodeNotAllowed:
             raise
         except ConfigError as error:
-            option = getattr(error, "option", "")
-            origin = origins[name].get(option, "default") if name == "options" else origins[name]
-            if origin in HERE and name == "options":
-                continue  # checked with all that the command line names
-            if origin in HERE:
+            origin = origins[name]
+            if name == "options":  # an error may name no option, or one that was not given
+                given = set(origin.values())
+                origin = origin.get(getattr(error, "option", ""), given.pop() if len(given) == 1 else "default")
+                if origin in HERE:
+                    continue  # checked with all that the command line names
+            elif origin in HERE:
                 raise
             if origin == INIT_FROM:
                 raise DataError(f"{start}: its settings: {error}") from error

@@ -63,7 +63,7 @@ def test_a_run_is_not_resumed_with_another_input(w2vtrain, tmp_path, monkeypatch
     for words in ([*FIT, *options], ["resume", "v.txt.run", *named]):
         code, said = w2vtrain(*words)
         assert (code, "changed since the run began" in said) == (65, True), said
-        assert options[0] != "--read-vocab" or "or in that of --read-vocab" in said
+        assert options[0] != "--read-vocab" or "or another vocabulary" in said
     path.write_bytes(before)
     code, said = w2vtrain("resume", "v.txt.run", *named)
     assert code == 0, said

@@ -13,7 +13,7 @@ import numpy as np
 from w2vtrain import architectures, objectives
 from w2vtrain.config import Settings
 from w2vtrain.engines.chunks import Chunks
-from w2vtrain.errors import CorpusChanged, spelled
+from w2vtrain.errors import CorpusChanged
 from w2vtrain.registry import member_name
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
@@ -78,7 +78,7 @@ class Fingerprint:
         if self.init_from:
             self.init_from.check(before.init_from)
         if (self.tokens, self.vocabulary) != (before.tokens, before.vocabulary):
-            words = f"different words in the same files, or in that of {spelled('read_vocab')}"
+            words = "different words in the same files, or another vocabulary"
             changed = "; ".join(_changes(before.files, self.files)) or words
             raise CorpusChanged(f"the corpus changed since the run began: {changed}")
         for name, checksum in self.others.items():  # last: the vocabulary decides the ids of the held-out text

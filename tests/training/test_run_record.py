@@ -119,7 +119,7 @@ def test_run_with_a_log_on_a_device_can_be_resumed(folder, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev")
-@pytest.mark.parametrize("descriptor", ["stdout", "stderr", "fd/1"])
+@pytest.mark.parametrize("descriptor", ["stdout", "stderr", "fd/1", "fd/2"])
 def test_a_log_on_a_stream_keeps_what_its_file_has(folder, descriptor):
     """The shell's `>>` appends, and with `2>` messages and log share a file without overwriting each other."""
     with (folder / "file").open("wb") as file:
@@ -127,12 +127,24 @@ def test_a_log_on_a_stream_keeps_what_its_file_has(folder, descriptor):
         file.flush()
         words = command("--log-json", f"/dev/{descriptor}", "--progress-every", "0")
         others = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        about = others | {"stderr" if descriptor == "stderr" else "stdout": file}
+        stream = "stderr" if descriptor in ("stderr", "fd/2") else "stdout"
+        about = others | {stream: file}
         assert subprocess.run(words, cwd=folder, check=False, **about).returncode == 0
     first, *lines = (folder / "file").read_text().splitlines()
     events = [json.loads(line)["event"] for line in lines if line.startswith("{")]
     assert (first, events[0], events[-1]) == ("before", "start", "done")
-    assert any(line.startswith("output      ") for line in lines) == (descriptor == "stderr")
+    assert any(line.startswith("output      ") for line in lines) == (stream == "stderr")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /dev/full")
+@pytest.mark.parametrize("descriptor", ["stdout", "stderr"])
+def test_a_log_on_a_full_stream_ends_the_run(folder, descriptor):
+    others = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command("--log-json", f"/dev/{descriptor}"), cwd=folder, check=False, **others | {descriptor: full}
+        )
+    assert done.returncode == 74
 
 
 # outputs that a run owns

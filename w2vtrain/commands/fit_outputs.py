@@ -18,7 +18,7 @@ from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.model_file import DOCUMENTS, choose_vectors
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import Output
-from w2vtrain.system.files import STDERR, STDOUT, STDOUT_NAMES, answering, is_stream, resolved, sweep, write_json
+from w2vtrain.system.files import STDERR_NAMES, STDOUT, STDOUT_NAMES, answering, is_stream, resolved, sweep, write_json
 from w2vtrain.system.locks import Lock, check_output, lock_path, run_of
 from w2vtrain.system.terminal import STANDARD_OUTPUT
 from w2vtrain.text.vocabulary import Vocabulary
@@ -29,7 +29,7 @@ from w2vtrain.training.run import Run
 if TYPE_CHECKING:
     from w2vtrain.training.warm_start import WarmStart
 
-HARMLESS = (*STDOUT_NAMES, STDERR, os.devnull)
+HARMLESS = (*STDOUT_NAMES, *STDERR_NAMES, os.devnull)
 """Outputs that a run folder may name without evidence that the run began them."""
 
 

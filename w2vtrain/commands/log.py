@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from w2vtrain.commands.console import Log
 from w2vtrain.commands.shell import explained
 from w2vtrain.errors import OutputError, Stopped, W2VError, WriteError
-from w2vtrain.system.files import STDERR, STDOUT_NAMES, atomic_write, is_stream
+from w2vtrain.system.files import STDERR_NAMES, STDOUT_NAMES, atomic_write, is_stream
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.terminal import echo
 from w2vtrain.training.run import Run
@@ -32,7 +32,7 @@ def json_log(path: str | None, run: Run, force: bool) -> Iterator[Log]:
         yield lambda _: None
         return
     try:
-        file = None if path in (*STDOUT_NAMES, STDERR) else _open(path, run, force)
+        file = None if path in (*STDOUT_NAMES, *STDERR_NAMES) else _open(path, run, force)
     except OSError as error:
         raise OutputError(f"{path} cannot be created: {error.strerror}") from error
 
@@ -40,7 +40,7 @@ def json_log(path: str | None, run: Run, force: bool) -> Iterator[Log]:
         line = json_text({"event": facts["event"], "time": round(time.time(), 3), **facts})
         try:
             if file is None:
-                echo(line, err=path == STDERR)
+                echo(line, err=path in STDERR_NAMES, is_result=True)
             else:
                 file.write(line + "\n")
                 file.flush()

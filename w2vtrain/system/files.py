@@ -28,7 +28,7 @@ from w2vtrain.system.terminal import STANDARD_OUTPUT, binary_output
 STDOUT = "-"
 STDOUT_NAMES = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 """Names of an output that are standard output; of an input, `-` is standard input."""
-STDERR = "/dev/stderr"
+STDERR_NAMES = ("/dev/stderr", "/dev/fd/2", "/proc/self/fd/2")
 OPEN_FILE = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/[^/]+/fd/\d+")
 """Names of files that the process has open, each a link to one that may be anywhere, or have no name any more."""
 LASTING_ERRORS = (

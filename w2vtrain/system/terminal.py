@@ -31,15 +31,15 @@ LINE_END = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 ENCODING_ERRORS = "w2vtrain-bytes-or-escapes"
 
 
-def echo(text: str = "", err: bool = False, end: str = "\n") -> None:
+def echo(text: str = "", err: bool = False, end: str = "\n", is_result: bool = False) -> None:
     """Print to standard output, or to standard error if `err`, and flush. On a terminal, the text is `escaped`.
 
     Raise OSError if standard output cannot be written. A message that cannot be written to standard error is lost,
-    because no result depends on it.
+    because no result depends on it, unless it is one.
     """
     stream = sys.stderr if err else sys.stdout
     text += end
-    with SPINNER.cleared(), suppress(OSError) if err else nullcontext():
+    with SPINNER.cleared(), suppress(OSError) if err and not is_result else nullcontext():
         stream.write(escaped(text) if stream.isatty() else text)
         stream.flush()
 

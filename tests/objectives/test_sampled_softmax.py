@@ -51,19 +51,10 @@ def test_in_a_batch_the_other_targets_are_the_drawn_words(rng, corrected):
     check_step(objective, H, TARGETS, begun(), *naive(objective, H, TARGETS, TARGETS.tolist(), corrected=corrected))
 
 
-@pytest.mark.parametrize(
-    ("option", "useless"),
-    [
-        ({"in_batch": True, "samples": 5}, "samples and ns_exponent"),
-        ({"in_batch": True, "ns_exponent": 0.5}, "samples and ns_exponent"),
-        ({"samples": 0, "ns_exponent": 0.5}, "ns_exponent and corrected"),
-        ({"samples": 0, "corrected": True}, "ns_exponent and corrected"),
-    ],
-    ids=str,
-)
-def test_options_of_draws_are_refused_if_nothing_is_drawn(option, useless):
-    with pytest.raises(ConfigError, match=f"no words.*: leave out {useless}"):
-        built(**option)
+@pytest.mark.parametrize("option", [{"samples": 5}, {"ns_exponent": 0.5}], ids=str)
+def test_options_of_draws_are_refused_if_nothing_is_drawn(option):
+    with pytest.raises(ConfigError, match=r"option in_batch .*: no words are drawn: leave out samples and ns_exponent"):
+        built(in_batch=True, **option)
 
 
 def test_the_sum_over_the_corrected_candidates_estimates_z_without_bias(rng):

@@ -50,8 +50,6 @@ class SampledSoftmax(RowObjective):
         check_ranges("sampled-softmax", samples=(samples, 0, 1_000_000), ns_exponent=(ns_exponent, 0, 2))
         if in_batch and (samples, ns_exponent) != (1024, 1.0):
             raise bad_option("sampled-softmax", "in_batch", "no words are drawn: leave out samples and ns_exponent")
-        if not samples and (corrected or ns_exponent != 1):
-            raise bad_option("sampled-softmax", "samples", "0 draws no words: leave out ns_exponent and corrected")
         noise = noise_distribution(np.maximum(problem.counts, 1), ns_exponent)
         return cls(problem.initial_rows(bias=problem.log_unigram()), noise, samples, corrected, in_batch)
 

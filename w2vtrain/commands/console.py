@@ -108,10 +108,14 @@ class Console:
         self.say("complete    all results were written before the run was killed")
 
     def _warning(self, sentence: str) -> None:
-        """Report something that looks wrong but may be intended, and keep it for the record of the run."""
-        self._log("warning", message=sentence)
-        self.warnings.append(sentence)
+        """Report something that looks wrong but may be intended."""
+        self.keep(sentence)
         self.say(f"warning     {sentence}")
+
+    def keep(self, warning: str) -> None:
+        """Log a warning, and keep it for the record of the run."""
+        self._log("warning", message=warning)
+        self.warnings.append(warning)
 
     def _log(self, event: str, **facts: Any) -> None:
         self.log({"event": event, **facts})

@@ -18,7 +18,7 @@ from w2vtrain.commands.fit_outputs import check_begun, check_outputs, locked_out
 from w2vtrain.commands.fit_plan import FitPlan, check_frozen, plan_fit
 from w2vtrain.commands.fit_request import DECIDING, FitRequest
 from w2vtrain.commands.log import json_log
-from w2vtrain.commands.shell import explained
+from w2vtrain.commands.shell import WARNINGS, explained
 from w2vtrain.config import FIELDS, INIT_FROM, ROWS, WORDS, Settings, option
 from w2vtrain.doors import leaf
 from w2vtrain.errors import Relayed, W2VError
@@ -151,7 +151,11 @@ def reporting(planned: FitPlan, run: Run, ranks: Alone) -> Iterator[Console]:
             run.warn(warning)
         for why in run.checkpoint.skipped if run.checkpoint else []:
             run.warn(f"{why}; resuming from the checkpoint before it")
-        yield console
+        WARNINGS.note = console.keep
+        try:
+            yield console
+        finally:
+            WARNINGS.note = None
 
 
 def headline(settings: Settings, reason: str, origins: Mapping[str, Any]) -> str:

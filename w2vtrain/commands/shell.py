@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,11 +46,15 @@ def echo_json(value: Any) -> None:
 
 
 class Warnings(logging.Handler):
-    """Logging handler that prints the warnings of modules that do not print themselves."""
+    """Logging handler that prints the warnings of modules that do not print themselves. note: also takes each text."""
+
+    note: Callable[[str], None] | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one warning."""
-        warning(record.getMessage())
+        warning(text := record.getMessage())
+        if self.note:
+            self.note(text)
 
 
 WARNINGS = Warnings(logging.WARNING)

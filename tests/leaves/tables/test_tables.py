@@ -356,6 +356,14 @@ def test_a_stream_without_a_mark_at_its_end_may_be_cut_off(tmp_path, caplog):
     assert caplog.messages == [line]
 
 
+def test_a_stream_in_the_format_of_before_2019_ends_without_a_mark(tmp_path, caplog):
+    path = tmp_path / "t.arrow"
+    with ipc.new_stream(path, table().schema, options=ipc.IpcWriteOptions(use_legacy_format=True)) as writer:
+        writer.write_table(table())
+    assert read(Tables([str(path)], "text")) == read(column_of(table(), "text"))
+    assert not caplog.messages
+
+
 @pytest.mark.parametrize("row", range(len(MALFORMED)))
 def test_malformed_files_are_one_line(tmp_path, row):
     name, data, message = MALFORMED[row]

@@ -29,7 +29,9 @@ from w2vtrain.text.source import File
 BATCH_ROWS = 1 << 12
 """Rows of a Parquet file that are decoded at a time."""
 END_MARK = b"\xff\xff\xff\xff"
-"""Begins the mark at the end of a stream, before zeros. The format lets writers omit it."""
+"""Begins each message, and the mark at the end of a stream, before zeros, which the format lets writers omit. Streams
+in the format of before 2019 have zeros alone at their end.
+"""
 DAMAGED = (OSError, ValueError, LookupError, MemoryError, ArithmeticError, RuntimeError, TypeError)
 """What pyarrow raises for a damaged file."""
 
@@ -121,7 +123,8 @@ def _arrow(file: File, raw: Raw, columns: list[int] | None = None) -> Iterator[t
             end = bytearray()
             stream = stream_of(_noting_end(chain([head], pieces), end))
             reader = ipc.open_stream(stream, options=options)
-            yield reader.schema, 0, _only(reader, stream, end, file.path)
+            is_old = not head.startswith(END_MARK)
+            yield reader.schema, 0, _only(reader, stream, None if is_old else end, file.path)
             return
         if file.size is None or unpacked(file.path)[1]:
             raise UsageError(f"{file.path}: Arrow's file format must be a regular file, not compressed: decompress it")
@@ -137,16 +140,16 @@ def _noting_end(pieces: Iterator[bytes], end: bytearray) -> Iterator[bytes]:
         yield piece
 
 
-def _only(batches: Iterator[Any], stream: BinaryIO, end: bytearray, path: str) -> Iterator[Any]:
+def _only(batches: Iterator[Any], stream: BinaryIO, end: bytearray | None, path: str) -> Iterator[Any]:
     """Yield the batches of a stream. Raise DataError if the file goes on after them with more than padding.
 
     Warn if there is no end mark, because a stream that is cut off after a batch looks complete to pyarrow. end: see
-    `_noting_end`.
+    `_noting_end`, or None for a format without a mark.
     """
     yield from batches
     if any(piece.strip(b"\0") for piece in iter(lambda: stream.read(1 << 20), b"")):
         raise DataError(f"{path}: more data after the end of an Arrow stream: save each stream in a file of its own")
-    if end != END_MARK:
+    if end not in (None, END_MARK):
         warn_cut_off(path, "the Arrow stream has no end mark", "rows")
 
 

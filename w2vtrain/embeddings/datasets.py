@@ -25,6 +25,7 @@ CODE_LETTERS = 4
 """The longest code of a relation or a part of speech."""
 LAYOUT_LINES = 1_000
 """Lines that show which columns have the words."""
+QUOTED = re.compile(r'^"(.*)"$')
 DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+")
 UNCLEAR = re.compile(r"[^,;\t]+,[^,;\t]+, ?[-+]?\d+,\d+(,|$)")
 """A line whose score is an integer, and another number follows, unless the comma between them is a decimal comma."""
@@ -135,7 +136,7 @@ def _cells(line: str) -> list[str]:
     if '"' in line and delimiter != "\t":
         quoted = csv.reader([line], delimiter=delimiter or " ", skipinitialspace=True)
         return [cell.strip() for cell in next(quoted)]
-    return [re.sub(r'^"(.*)"$', r"\1", cell.strip()) for cell in line.split(delimiter)]
+    return [QUOTED.sub(lambda cell: cell[1].replace('""', '"').strip(), cell.strip()) for cell in line.split(delimiter)]
 
 
 def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tuple[list[int], bool]:

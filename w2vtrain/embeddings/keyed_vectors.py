@@ -770,7 +770,9 @@ class KeyedVectors(KeyedRows):
         rated = read_plain_pairs(pairs, delimiter, encoding)
         results = correlate_pairs(words, self.vectors, rated, case_insensitive, dummy4unknown)
         if results is None:
-            raise MalformedFile(f"{pairs}: fewer than two pairs can be compared: wrong format, or unknown words")
+            raise MalformedFile(
+                f"{pairs}: fewer than two pairs can be compared: too few lines, unknown words, or another format"
+            )
         self.log_evaluate_word_pairs(*results, pairs)
         return results
 

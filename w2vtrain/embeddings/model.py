@@ -211,7 +211,7 @@ class Model(ModelParts):
 
         The vectors in the file are the input vectors, whatever `vectors` returns. Without subwords, words have no
         n-grams in it. Output vectors are written if the model has one per word or, for hs, per node of the tree, and
-        are otherwise zeros: queries do not need them.
+        are otherwise zeros: queries do not need them. For hs-neg, those of words are written.
 
         Parameters
         ----------

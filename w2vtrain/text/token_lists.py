@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from w2vtrain.errors import NoSentences, TokenError, shown
+from w2vtrain.errors import DataError, NoSentences, TokenError, shown
 from w2vtrain.text.source import BlocksInMemory, File
 from w2vtrain.text.text_files import BLOCK_BYTES
 from w2vtrain.text.tokenizers import blocks
@@ -232,11 +232,14 @@ def _not_a_word(words: list[str], index: int) -> TokenError:
 def text_of(value: object) -> str:
     """Return a value as text. A float that equals an integer is that integer, as it is as a key of a dict.
 
-    pandas makes a column of integers one of floats if a value is missing, and bytes of a binary column of Parquet. What
-    is not UTF-8 in these becomes surrogates.
+    pandas makes a column of integers one of floats if a value is missing, and bytes of a binary column of Parquet.
+    Raise DataError if these are not UTF-8.
     """
     if isinstance(value, bytes):
-        return value.decode(errors="surrogateescape")
+        try:
+            return value.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(f"{shown(value)} is not UTF-8") from error
     return str(int(value) if isinstance(value, float | np.floating) and value.is_integer() else value)
 
 

@@ -360,8 +360,8 @@ class _Taking:
         if changed and OTHER_TREE in model.record:
             raise ConfigError(
                 f"objective {self.settings.objective}: {self.start.name} has kept its tree while words were added,"
-                " removed or given other counts: continue it with its own `train` after `Word2Vec.load`, or"
-                f" {START_FROM_VECTORS}"
+                " removed or given other counts: load it with the class that saved it, such as `Word2Vec`, and continue"
+                f" it with its own `train`, or {START_FROM_VECTORS}"
             )
         if changed:
             raise ConfigError(

@@ -209,12 +209,12 @@ def _in_groups(groups: Sequence[str]) -> dict[str, str]:
     """Return the group of each word of --group options; a word that is in two is in the first."""
     asked: dict[str, str] = {}
     for text in groups:
-        name, _, words = text.partition("=")
+        name, words = (part.strip() for part in text.partition("=")[::2])
         listed = [_text(word) for word in map(str.strip, words.split(",")) if word]
         if not (name and listed):
             raise click.UsageError(f"--group {text!r}: expected NAME=WORD,WORD and so on")
         for word in listed:
-            asked.setdefault(word, name.strip())
+            asked.setdefault(word, name)
     return asked
 
 

@@ -111,6 +111,15 @@ def test_partial_last_line_of_a_log_is_ended_before_appending(folder, monkeypatc
     assert all(json.loads(line) for line in lines if line not in broken)
 
 
+def test_warnings_about_files_are_in_the_log_and_the_record(folder):
+    (folder / "words.txt").write_text("the 50\nof 40\nand 30")
+    done = run(command("--log-json", "log", "--read-vocab", "words.txt", "--quiet"), folder)
+    sentence = "words.txt: the last line has no newline: the file may be cut off, and digits be missing"
+    assert (done.returncode, sentence in done.stderr) == (0, True), done.stderr
+    assert sentence in [event.get("message") for event in events_of(folder / "log") if event["event"] == "warning"]
+    assert sentence in json.loads((folder / "v.bin.json").read_text())["record"]["warnings"]
+
+
 def test_run_with_a_log_on_a_device_can_be_resumed(folder, monkeypatch):
     monkeypatch.chdir(folder)
     assert run_signaled(command("--log-json", "/dev/null"), "3:SIGTERM")[0] == 75

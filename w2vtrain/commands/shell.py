@@ -46,18 +46,23 @@ def echo_json(value: Any) -> None:
 
 
 class Warnings(logging.Handler):
-    """Logging handler that prints the warnings of modules that do not print themselves. note: also takes each text."""
+    """Logging handler that prints the warnings of modules that do not print themselves.
 
-    note: Callable[[str], None] | None = None
+    keep: also takes each text; early: those that came before a run set `keep`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.early: list[str] = []
+        self.keep: Callable[[str], None] = self.early.append
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one warning."""
         warning(text := record.getMessage())
-        if self.note:
-            self.note(text)
+        self.keep(text)
 
 
-WARNINGS = Warnings(logging.WARNING)
+WARNINGS = Warnings()
 
 
 def execute(command: click.Command) -> None:

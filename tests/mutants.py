@@ -349,8 +349,8 @@ MUTANTS = (
     ),
     # modules in no folder
     Mutant(
-        "options-of-a-replaced-objective", "config.py", "            options, of_options = {}, {}  # they belong",
-        "            pass  # they belong",
+        "options-of-a-replaced-objective", "config.py", "                options, of_options = {}, {}  # they belong",
+        "                pass  # they belong",
         "test_config.py::test_options_are_dropped_if_a_later_source_names_another_objective",
     ),
     Mutant(

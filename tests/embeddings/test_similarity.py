@@ -109,6 +109,7 @@ LAYOUTS = {
     "cue": "old\tnew\tA\t1.5\nwater\triver\tB\t8\nbook\ta paper\tC\t7\n",
     "gloss": "old\tnew\told-new\t1.5\nwater\triver\twater-river\t8\nbook\ta paper\tbook-paper\t7\n",
     "rank": "word1,word2,rank,score\nold,new,1,1.5\nwater,river,2,8\nbook,a paper,3,7\n",
+    "numbered-tabs": "\tword1\tword2\tscore\n0\told\tnew\t1.5\n1\twater\triver\t8\n2\tbook\ta paper\t7\n",
     "by-header": ",word2,word1,sd,rating\n0,new,old,3,1.5\n1,river,water,2,8\n2,a paper,book,1,7\n",
 }
 """The same pairs in the layouts of several sets."""
@@ -121,7 +122,7 @@ def test_sets_are_read_in_the_layouts_in_which_they_are_published(tmp_path, text
 
 @pytest.mark.parametrize("columns", ["w1,w2,human", "2, 4, 5", "2,w2,human"])
 def test_columns_are_chosen_by_name_or_number(tmp_path, columns):
-    text = "id\tw1\tp1\tw2\thuman\n1\told\tA\tnew\t1.5\n2\twater\tN\triver\t8\n3\tbook\tN\ta paper\t7\n"
+    text = "id\tw1\tp1\tw2\thuman\n1\told\tA\tnew\t1.5\n2\twater\tN\triver\t8\n\tbook\tN\ta paper\t7\n"
     assert list(read_pairs(put(tmp_path, text), columns)) == PAIRS
     assert list(read_pairs(put(tmp_path, text.partition("\n")[2]), "2,4,5")) == PAIRS
 

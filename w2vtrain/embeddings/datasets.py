@@ -34,12 +34,14 @@ UNCLEAR = re.compile(r"[^,;\t]+,[^,;\t]+, ?[-+]?\d+,\d+(,|$)")
 def text_lines(path: str | Path, encoding: str = "utf-8", blank: bool = False) -> Iterator[tuple[int, str]]:
     """Yield (line number, stripped text) of each line, if `blank` of blank ones, too. The file may be compressed.
 
+    Tabs at the beginning stay, because the first cell of a row may be empty.
+
     Lines are counted from 1. Raise InputMissing if the file cannot be opened, and DataError, naming the line, if a
     line is not in the encoding, if it has more than MAX_LINE_BYTES, or if the text has more than MAX_SET_BYTES.
     """
     for number, line in read_lines(path, MAX_LINE_BYTES, MAX_SET_BYTES):
         try:
-            text = line.decode(encoding).strip()
+            text = line.decode(encoding).rstrip().lstrip(" ")
         except UnicodeDecodeError as error:
             name = error.encoding.upper()
             raise DataError(
@@ -69,11 +71,11 @@ def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str,
     """
     name = None
     for number, line in rows_of(path):
-        if line.startswith(":"):
-            name = line.lstrip(": ").strip()
+        words = line.split()
+        if words[0].startswith(":"):
+            name = line.lstrip(": \t")
             yield name, None
             continue
-        words = line.split()
         if name is None and len(words) == 2:
             raise DataError(
                 f"{path}:{number}: a pair of words, as in BATS: combine each two pairs of a file into a question of 4"

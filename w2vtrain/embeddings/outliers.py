@@ -73,7 +73,8 @@ def read_topics(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
 def _topic(path: Path) -> tuple[list[str], list[str]]:
     parts: tuple[list[str], list[str]] = [], []
     part, number, ended = 0, 0, False
-    for number, word in text_lines(path, blank=True):
+    for number, line in text_lines(path, blank=True):
+        word = line.lstrip()
         if word and ended:
             raise DataError(f"{path}:{number}: a word after the outliers: write one file per topic, all in one folder")
         if word:

@@ -35,6 +35,8 @@ def test_fewer_bytes_lose_little_and_read_back_as_float32(tmp_path, dtype, name)
         found.matrix.astype(float), axis=1
     ) / np.linalg.norm(MATRIX.astype(float), axis=1)  # fmt: skip
     assert mean_cosine(MATRIX, dtype) == pytest.approx(expected.mean(), abs=1e-7)
+    tiny = np.array([[0, 0], [1e-45, 1e-45], [3, 4], [1, 0]], np.float32)
+    assert mean_cosine(tiny, dtype) == pytest.approx(3 / 4, abs=1e-3), "only a row of zeros may be read back as zeros"
 
 
 def test_rows_of_zeros_and_tiny_values_survive_int8(tmp_path):

@@ -59,12 +59,15 @@ def check_range(matrix: Any, words: Any, dtype: str, where: str | Path) -> None:
 
 
 def mean_cosine(matrix: Any, dtype: str) -> float:
-    """Return the mean cosine between the rows of a matrix (V, d) and the rows that are read back; zero rows count 1."""
+    """Return the mean cosine between the rows of a matrix (V, d) and the rows that are read back.
+
+    Rows of zeros count 1, and rows of which only zeros are left count 0.
+    """
     total, scales = 0.0, scales_of(matrix) if dtype == "int8" else np.ones(len(matrix), np.float32)
     for rows in row_blocks(matrix):
         block = np.asarray(matrix[rows], np.float64)
         kept = rounded(matrix[rows], dtype, scales[rows]) * scales[rows, None].astype(np.float64)
         lengths = np.linalg.norm(block, axis=1) * np.linalg.norm(kept, axis=1)
         products = np.einsum("ij,ij->i", block, kept)
-        total += float(np.where(lengths > 0, products / np.where(lengths > 0, lengths, 1), 1).sum())
+        total += float(np.where(lengths > 0, products / np.where(lengths > 0, lengths, 1), ~block.any(axis=1)).sum())
     return total / len(matrix)

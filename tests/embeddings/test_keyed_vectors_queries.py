@@ -87,6 +87,7 @@ def test_a_batch_of_half_precision_of_one_key_and_of_none(keyed):
     half = KeyedVectors.of(keyed.index_to_key, keyed.vectors.astype(np.float16))
     (exact,), (found,) = keyed.most_similar_batch([5], topn=3), half.most_similar_batch([5], topn=3)
     assert [key for key, _ in exact] == [key for key, _ in found]
+    assert half.most_similar("king", topn=None).dtype == np.float32, "in half precision, many cosines would be equal"
     assert keyed.most_similar_batch([]) == []
     assert keyed.most_similar_batch(["king", "paris"], topn=0) == [[], []]
 

@@ -38,7 +38,11 @@ def row_norms(matrix: NDArray[Any]) -> NDArray[Any]:
 
 
 def row_cosines(matrix: NDArray[Any], norms: NDArray[Any], unit: NDArray[Any]) -> NDArray[Any]:
-    """Return the cosine of each row of `matrix` (V, d) with the unit vector `unit` (d,); NaN for a zero row."""
+    """Return the cosine of each row of `matrix` (V, d) with the unit vector `unit` (d,); NaN for a zero row.
+
+    Products of float16 are computed in float32.
+    """
+    unit = unit.astype(np.result_type(unit, np.float32), copy=False)
     with np.errstate(all="ignore"):
         cosines: NDArray[Any] = matrix @ unit / norms
     return cosines

@@ -304,6 +304,8 @@ def arguments_of(settings: Mapping[str, Any], dim: int, ngrams: Ngrams | None) -
         if isinstance(value, int) and value >= 0:
             arguments[name] = min(value, MAX_WINDOW)
     sample = given.get("sample")
+    if given.get("objective") == OBJECTIVES[HS]:
+        arguments["neg"] = 0  # gensim would train by negative sampling, too
     return Arguments(
         dim,
         **arguments,

@@ -52,6 +52,10 @@ LIKE_HEADER = (
     "this line seems to name columns, because all other nodes are numbers: put # before it; or, if it is an edge, write"
     " source and target as the first line, separated as the nodes are"
 )
+LIKE_COUNTS = (
+    "this line seems to count nodes and edges, because only it has no weight: put # before it; or, if it is an edge,"
+    " add its weight"
+)
 SAMPLE_LINES = 1 << 12
 """Lines in which all nodes are numbers, if the first line of a file is taken for names of columns."""
 MAYBE_PLAIN = (".csv", ".tsv")
@@ -122,8 +126,8 @@ def edges_in(corpus: Corpus, file: File) -> tuple[int, bytes, bool, Iterator[byt
                 raise DataError(f"{file.name}:{line}: {said}")
             names = header_in(fields_of(edge, separator), is_table)
             if not names:
-                if looks_like_header(block.split(b"\n", number + SAMPLE_LINES)[number:-1], separator):
-                    raise DataError(f"{file.name}:{line}: {LIKE_HEADER}")
+                if said := no_edge(block.split(b"\n", number + SAMPLE_LINES)[number:-1], separator):
+                    raise DataError(f"{file.name}:{line}: {said}")
                 return line, separator, False, chain([block.split(b"\n", number)[-1]], blocks)
             is_plain = names in (COLUMNS, COLUMNS[:2])
             if is_table and not (is_plain and all(b'"' not in block for block in lines_in(corpus, file))):
@@ -241,11 +245,15 @@ def header_in(fields: list[bytes], is_table: bool) -> tuple[str, ...]:
     return names if has_names or (is_table and len(names) > 2 and not is_number(fields[2])) else ()
 
 
-def looks_like_header(lines: list[bytes], separator: bytes) -> bool:
-    """Return whether the nodes of all edges but the first are whole numbers, and those of the first are not."""
+def no_edge(lines: list[bytes], separator: bytes) -> str | None:
+    """Return what the first line seems to be if it seems to be no edge, by the other lines."""
     edges = [line for line in lines if line.strip() and not line.startswith(COMMENTS)]
-    first, *others = ([field.isdigit() for field in fields_of(edge, separator)[:2]] for edge in edges)
-    return bool(others) and not any(first) and all(map(all, others))
+    first, *others = (fields_of(edge, separator) for edge in edges)
+    if not others or not all(field.isdigit() for fields in others for field in fields[:2]):
+        return None
+    if not any(field.isdigit() for field in first[:2]):
+        return LIKE_HEADER
+    return LIKE_COUNTS if len(first) == 2 and len(others) > 2 and {*map(len, others)} == {3} else None
 
 
 def is_number(field: bytes) -> bool:

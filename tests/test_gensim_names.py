@@ -60,6 +60,7 @@ def test_a_trained_model_names_what_has_the_place_of_gensims_attributes():
         with pytest.raises(AttributeError, match=rf"^{name} is not an attribute of w2vtrain.Model: use ") as caught:
             getattr(model, name)
         assert str(caught.value).endswith(successor)
+        assert name not in dir(model), "completion offers what can be read"
         place, _, rest = successor.partition("(")[0].partition(", ")[0].partition(".")
         assert hasattr(w2vtrain, rest) if place == "w2vtrain" else hasattr(getattr(model, place), rest or "__len__")
 

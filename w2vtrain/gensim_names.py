@@ -123,7 +123,14 @@ def with_successors(cls: C) -> C:
     kind = RemovedState if cls.__name__ == "KeyedVectors" else Removed
     for name, successor in SUCCESSORS[cls.__name__].items():
         setattr(cls, name, kind(f"{name} {why}: use {successor}"))
+    cls.__dir__ = _names
     return cls
+
+
+def _names(instance: object) -> list[str]:
+    """Return what `dir` lists, and programs complete: no name that raises an error."""
+    cls = type(instance)
+    return [name for name in object.__dir__(instance) if not isinstance(getattr(cls, name, None), Removed)]
 
 
 def elsewhere(name: str, model: type, queries: type, settings: Container[str]) -> str:

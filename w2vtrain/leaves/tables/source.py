@@ -5,6 +5,7 @@ files. A column of lists of strings has a sentence per row, whose words are used
 """
 
 import copy
+import glob
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -230,7 +231,7 @@ def column_needed(corpus: Corpus) -> None:
             rename = "" if form in (ARROW, PARQUET) else "; if the file is text, rename it"
             raise UsageError(
                 f"{file.path}: a table, not text: name the column to read with {spelled('column')}{columns}; or"
-                f" leave the file out, as '{Path(file.path).with_name('*.txt')}' does{rename}"
+                f" leave the file out, as '{Path(glob.escape(str(Path(file.path).parent)), '*.txt')}' does{rename}"
             )
 
 

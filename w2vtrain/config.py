@@ -117,7 +117,7 @@ class Settings:
     tokenizer: str = text_setting(
         "whitespace", Choice(("whitespace", "unicode", "simple")),
         "Split at ASCII white space (whitespace), at any Unicode white space (unicode), or lowercase the text and keep"
-        " only Unicode words (simple).",
+        " only words of letters (simple): digits and _ separate them.",
     )  # fmt: skip
     phrases: str | None = text_setting(
         None, FileName(), "Join each phrase in this table, written by `w2vtrain phrases --save-table`, into one word."

@@ -119,18 +119,17 @@ class Subwords:
         compose(self.starts, self.rows, rows, vectors)
         return vectors
 
-    def yielding(self, vectors: NDArray[np.float32], rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return `rows` (V + B, d) or, if `vectors` (V, d) are not their means, a copy with other own rows of words.
+    def own_rows(self, vectors: NDArray[np.float32], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the own rows (V, d) of the words that, in place of those in `rows` (V + B, d), yield `vectors` (V, d).
 
-        Means that differ by rounding, such as those of another processor, are not others.
+        They are equal to those in `rows` if the vectors differ only by rounding, as those of another processor may.
         """
         change = self.vectors(rows)
         np.subtract(vectors, change, out=change)
-        others = np.flatnonzero(np.abs(change).max(axis=1) > 1e-5 * np.abs(vectors).max(axis=1))
-        if len(others):
-            rows = rows.copy()
-            rows[others] += change[others] * np.diff(self.starts)[others, None].astype(np.float32)
-        return rows
+        is_rounding = np.abs(change).max(axis=1) < 1e-5 * np.abs(vectors).max(axis=1)  # False for NaN and infinity
+        own, others = rows[: self.words].copy(), np.flatnonzero(~is_rounding)
+        own[others] += change[others] * np.diff(self.starts)[others, None].astype(np.float32)
+        return own
 
 
 @dataclass(frozen=True, eq=False)

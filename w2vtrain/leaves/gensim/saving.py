@@ -187,7 +187,7 @@ def loaded(model: Any, path: str) -> Any:
             raise NotAModel(f"{path}: the record of the model names n-grams that it does not have")
         # Matrices of fastText's files are read-only.
         model.wv.ngrams = replace(ngrams, matrix=np.require(ngrams.matrix, np.float32, "W"))
-        model.wv.vectors_vocab = np.array(stored._input_rows(ngrams)[:size][rows])
+        model.wv.vectors_vocab = stored._own_rows(ngrams)[rows]
     arrays = {name: array for name, array in stored.arrays.items() if name.startswith(ATTRIBUTE)}
     values = {name.removeprefix(ATTRIBUTE): array[rows] for name, array in arrays.items() if array.shape == (size,)}
     model.wv.vectors_lockf = values.pop("vectors_lockf", np.ones(1, np.float32))

@@ -72,7 +72,7 @@ class ModelParts:
 
     def _own_rows(self, ngrams: NgramVectors) -> NDArray[np.float32]:
         """Return the own rows (V, d) of the words, which yield `input` with `ngrams`, even if it was changed."""
-        subwords = Subwords.of(self.words, ngrams.ngrams, ngrams.row_buckets)
+        subwords = Subwords.of(self.words, ngrams.ngrams, ngrams.row_buckets, self.name)
         return subwords.own_rows(self.input, self.arrays[INPUT_ROWS])
 
 

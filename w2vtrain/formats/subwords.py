@@ -71,10 +71,12 @@ class Subwords:
     rows: NDArray[np.int32]
 
     @classmethod
-    def of(cls, words: Sequence[str], ngrams: Ngrams, buckets: NDArray[np.int32] | None = None) -> "Subwords":
+    def of(
+        cls, words: Sequence[str], ngrams: Ngrams, buckets: NDArray[np.int32] | None = None, where: str = "the model"
+    ) -> "Subwords":
         """Return the rows of these words. buckets: those of a trained model, which has a row for each of them.
 
-        Raise MalformedFile if an n-gram of a word is in none of these.
+        Raise MalformedFile, starting with `where`, if an n-gram of a word is in none of these.
         """
         starts, of_ngrams = ngrams.buckets(words)
         if buckets is None:
@@ -85,7 +87,7 @@ class Subwords:
         own = np.arange(len(words), dtype=np.int32)
         rows = np.insert(row_of[of_ngrams], starts[:-1], own)
         if rows.min(initial=0) < 0:
-            raise MalformedFile("the model's n-grams are damaged: one of a word has no row")
+            raise MalformedFile(f"{where}: its n-grams are damaged: one of a word has no row")
         starts = starts + np.arange(len(words) + 1)
         return cls(ngrams, len(words), buckets.astype(np.int32), starts, rows)
 

@@ -415,6 +415,18 @@ def test_a_model_without_ngrams_is_saved_and_trained_on(tmp_path, name):
     assert not np.array_equal(again.wv["cat"], model.wv["cat"])
 
 
+def test_a_model_without_the_row_of_an_ngram_is_named(model, tmp_path):
+    damaged = model.to_model()
+    for name in ("input_rows", "ngram_buckets"):
+        damaged.arrays[name] = damaged.arrays[name][:-1]
+    damaged.save(tmp_path / "m")
+    stored = w2vtrain.load_model(tmp_path / "m")
+    with pytest.raises(ValueError, match=r"m: its n-grams are damaged: one of a word has no row"):
+        w2vtrain.continue_training(stored, SENTENCES, 1)
+    with pytest.raises(AttributeError, match=r"m: its n-grams are damaged: one of a word has no row"):  # as in gensim
+        FastText.load(tmp_path / "m")
+
+
 def test_a_model_of_word2vec_is_refused(tmp_path):
     w2vtrain.Word2Vec(SENTENCES, **SMALL).save(tmp_path / "m")
     with pytest.raises(AttributeError, match=r"m: a model without subwords: load it with w2vtrain\.Word2Vec\.load"):

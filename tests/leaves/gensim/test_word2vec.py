@@ -302,9 +302,13 @@ def test_locked_vectors_do_not_change():
         same = [word for word, vector in vectors_by_word(model).items() if vector == before[word]]
         assert same == ["cow"]
         model.wv.add_vector("new", np.ones(8))
-        model.train([["new", "cow", "red"]] * 9, total_examples=9, epochs=1)
+        model.wv.key_to_index["newer"] = len(model.wv)
+        model.wv.index_to_key.append("newer")
+        model.wv.resize_vectors()
+        added = model.wv[["new", "newer"]]
+        model.train([["new", "cow", "red", "newer"]] * 9, total_examples=9, epochs=1)
         assert model.wv["cow"].tolist() == before["cow"]
-        assert model.wv["new"].tolist() != [1] * 8
+        assert (model.wv[["new", "newer"]] != added).any(axis=1).all()
     model.wv.vectors_lockf[0] = 0.5
     with pytest.raises(NotImplementedError, match="vectors_lockf"):
         model.train(SENTENCES, total_examples=900, epochs=1)

@@ -394,9 +394,13 @@ def test_trim_rules_and_limits_choose_the_words(caplog):
     some.build_vocab([*SENTENCES, ["rare"]], **rules)
     assert len(some.wv) == 14  # whatever else a rule returns means the default
     assert (some.min_count, some.sample) == (2, 0.5)
+    unread = iter(SENTENCES)
     for name in ("min_count", "sample"):
         with pytest.raises(ValueError, match=f"{name} must be at least 0"):
-            some.build_vocab(SENTENCES, **{name: -1})
+            some.build_vocab(unread, **{name: -1})
+    with pytest.raises(RuntimeError, match="no vocabulary to update"):
+        Word2Vec().build_vocab(unread, update=True)
+    assert next(unread) == SENTENCES[0]
     assert (len(some.wv), some.min_count, some.sample) == (14, 2, 0.5)
     limited = Word2Vec(**SMALL, max_final_vocab=4)
     limited.build_vocab(SENTENCES)

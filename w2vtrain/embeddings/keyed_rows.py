@@ -834,9 +834,8 @@ class KeyedRows:
         rows = list(sources)
         self._writable()[rows] = matrix[list(sources.values())]
         self.norms = None
-        locks = np.asarray(getattr(self, "vectors_lockf", np.ones(1, np.float32)))
-        self.vectors_lockf = np.full(len(self), locks[0] if len(locks) == 1 else 1, np.float32)
-        self.vectors_lockf[: len(locks)] = locks[: len(self)]
+        locks = np.asarray(getattr(self, "vectors_lockf", 1), np.float32)  # one per key, or one for all
+        self.vectors_lockf = np.resize(locks, len(self))
         self.vectors_lockf[rows] = lockf
 
 

@@ -283,7 +283,8 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
         output[: V - 1] = -trained  # as in `read_parts`
     elif arguments.loss != HS and trained.shape == (V, d):
         output[:] = trained
-    write_fasttext(path, arguments, model.words, model.counts, (own, ngrams, output), force, claim)
+    matrices = own, ngrams or NgramVectors.empty(Ngrams(), d), output
+    write_fasttext(path, arguments, model.words, model.counts, matrices, force, claim)
 
 
 def _is_huffman(model: ModelParts) -> bool:
@@ -316,7 +317,7 @@ def arguments_of(settings: Mapping[str, Any], dim: int, ngrams: Ngrams | None) -
 
 def write_fasttext(
     path: str | Path, arguments: Arguments, words: Sequence[str], counts: NDArray[np.int64],
-    matrices: tuple[NDArray[np.float32], NgramVectors | None, NDArray[np.float32]],
+    matrices: tuple[NDArray[np.float32], NgramVectors, NDArray[np.float32]],
     force: bool = False, claim: Claim | None = None,
 ) -> None:  # fmt: skip
     """Write a model. Buckets without a row are zeros.
@@ -324,9 +325,7 @@ def write_fasttext(
     matrices: the own rows (V, d) of the words, those of n-grams, and the output rows (V, d). Raise DataError if a word
     is empty, occurs twice or contains ASCII white space, and OutputError and WriteError as `atomic_write`.
     """
-    V, d = len(words), arguments.dim
-    own, given, output = matrices
-    ngrams = given or NgramVectors.empty(Ngrams(), d)
+    (own, ngrams, output), V, d = matrices, len(words), arguments.dim
     counts = np.maximum(counts, 1)  # gensim leaves out words of count 0, and then cannot read the vectors
     names = encode_words(words, path).split(b"\n")
     if bad := next((word for word in words if "\0" in word), None):

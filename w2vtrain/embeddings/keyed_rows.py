@@ -282,8 +282,7 @@ class KeyedRows:
                 raise InvalidType(
                     f"the attribute {name!r} has type {old.dtype}, which cannot hold values of type {dtype}"
                 )
-            if name not in self.expandos or len(old) != len(self):
-                self.expandos[name] = _rows(old, len(self))
+            self.expandos[name] = old if len(old) == len(self) else _rows(old, len(self))
 
     # Vectors of keys.
 
@@ -496,8 +495,7 @@ class KeyedRows:
         """
         count, old = len(self), self.vectors
         # Other attributes have lost their keys: allocate_vecattrs refuses them.
-        cut = {name: values[:count] for name, values in self.expandos.items() if len(values) == len(old)}
-        self.expandos |= cut
+        self.expandos |= {name: values[:count] for name, values in self.expandos.items() if len(values) == len(old)}
         self.allocate_vecattrs()
         if len(old) < count:
             drawn = np.random.default_rng(seed).random((count, self.vector_size), np.float32)

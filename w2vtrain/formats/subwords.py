@@ -126,12 +126,10 @@ class Subwords:
 
         They are equal to those in `rows` if the vectors differ only by rounding, as those of another processor may.
         """
-        change = self.vectors(rows)
-        np.subtract(vectors, change, out=change)
+        change = vectors - self.vectors(rows)
         is_rounding = np.abs(change).max(axis=1) < 1e-5 * np.abs(vectors).max(axis=1)  # False for NaN and infinity
-        own, others = rows[: self.words].copy(), np.flatnonzero(~is_rounding)
-        own[others] += change[others] * np.diff(self.starts)[others, None].astype(np.float32)
-        return own
+        change[is_rounding] = 0
+        return rows[: self.words] + change * np.diff(self.starts)[:, None].astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)

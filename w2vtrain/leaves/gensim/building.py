@@ -195,7 +195,7 @@ class TrainableVocabulary(WordMatrices):
                 self.fit_matrices()
             self._join(choice) if update else self._replace(choice)
             self.min_count = self.min_count if update else min_count  # that of an update is not that of the next
-            self.sample, self.effective_min_count = sample, choice.min_count  # `train` uses the sample of an update, too
+            self.sample, self.effective_min_count = sample, choice.min_count  # `train` uses that sample
             if not keep_raw_vocab:
                 self.raw_vocab = {}
         return report

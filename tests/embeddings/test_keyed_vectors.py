@@ -252,7 +252,7 @@ def test_keys_whose_number_is_not_that_of_their_attributes_are_refused(keyed, as
 
 def test_sorting_moves_vectors_and_attributes_along_and_keeps_ties_in_order(keyed):
     rows = dict(zip("abcde", keyed.vectors.copy(), strict=True))
-    keyed.expandos["count"] = np.array([1, 5, 2, 5, 5])
+    keyed.expandos["count"] = [1, 5, 2, 5, 5]
     keyed.sort_by_descending_frequency()
     assert keyed.index_to_key == list("bdeca")
     assert keyed.expandos["count"].tolist() == [5, 5, 5, 2, 1]

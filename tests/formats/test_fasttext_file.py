@@ -19,7 +19,7 @@ import w2vtrain
 from w2vtrain.errors import DataError, OutputError, TruncatedFile, W2VError
 from w2vtrain.formats.fasttext_file import SHAPE, SIZES, START, Arguments, read_fasttext, write_fasttext
 from w2vtrain.formats.sniff import sniff
-from w2vtrain.formats.subwords import Ngrams
+from w2vtrain.formats.subwords import Ngrams, NgramVectors
 from w2vtrain.training.perplexity import perplexity
 
 MADE = Path(__file__).parents[1] / "fasttext"
@@ -240,7 +240,8 @@ def test_words_of_a_thousand_letters_are_composed_in_a_moment(tmp_path):
     """Their n-grams of all lengths are two million: each is hashed from the one that it continues."""
     word = "x" * 2000
     sizes = Arguments(1, bucket=3, minn=1, maxn=2000)
-    matrices = np.ones((4, 1), np.float32), np.arange(3, dtype=np.int32), np.ones((1, 1), np.float32)
+    rows = NgramVectors(Ngrams(1, 2000, 3), np.ones((3, 1), np.float32))
+    matrices = np.ones((1, 1), np.float32), rows, np.ones((1, 1), np.float32)
     write_fasttext(tmp_path / "x.bin", sizes, [word], np.array([1]), matrices)
     w2vtrain.load_model(tmp_path / "x.bin")  # compiles
     start = time.process_time()

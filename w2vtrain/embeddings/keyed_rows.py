@@ -121,10 +121,13 @@ class KeyedRows:
     if not TYPE_CHECKING:  # type checkers know what can be assigned
 
         def __setattr__(self, name: str, value: Any) -> None:
-            """Forget the norms of the old vectors if others are assigned."""
-            super().__setattr__(name, value)
+            """If other vectors are assigned, forget the norms of the old ones; rows that are added are not locked."""
             if name == "vectors":
-                self.norms = None
+                self.norms, old = None, len(getattr(self, name, ()))
+                locks = getattr(self, "vectors_lockf", 1)
+                if np.size(locks) == old > 1 and len(value) > old:  # one lock per row
+                    self.vectors_lockf = np.append(locks, np.ones(len(value) - old, np.float32))
+            super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}<vector_size={self.vector_size}, {len(self)} keys>"
@@ -264,6 +267,7 @@ class KeyedRows:
 
         """
         names = list(self.expandos if attrs is None else attrs)
+        self.expandos |= {name: np.asarray(self.expandos[name]) for name in names if name in self.expandos}  # of a list
         if long := next((name for name in names if len(self.expandos.get(name, ())) > len(self)), None):
             raise InvalidValue(
                 f"the attribute {long!r} has {len(self.expandos[long]):,} values for {len(self):,} keys: remove those"
@@ -278,8 +282,7 @@ class KeyedRows:
                 raise InvalidType(
                     f"the attribute {name!r} has type {old.dtype}, which cannot hold values of type {dtype}"
                 )
-            if name not in self.expandos or len(old) != len(self):
-                self.expandos[name] = _rows(old, len(self))
+            self.expandos[name] = old if len(old) == len(self) else _rows(old, len(self))
 
     # Vectors of keys.
 
@@ -461,8 +464,6 @@ class KeyedRows:
                 self.resize_vectors()
             self.vectors = np.concatenate([self.vectors[:first], np.empty((len(added), self.vector_size), rows.dtype)])
             self.index_to_key += added
-            if np.size(locks := getattr(self, "vectors_lockf", 1)) == first > 1:  # one per key: new ones are not locked
-                self.vectors_lockf = np.concatenate([locks, np.ones(len(added), np.float32)])
             places += range(first, len(self))
         if source:
             self._writable()[places] = rows[list(source.values())]
@@ -494,8 +495,7 @@ class KeyedRows:
         """
         count, old = len(self), self.vectors
         # Other attributes have lost their keys: allocate_vecattrs refuses them.
-        cut = {name: values[:count] for name, values in self.expandos.items() if len(values) == len(old)}
-        self.expandos |= cut
+        self.expandos |= {name: values[:count] for name, values in self.expandos.items() if len(values) == len(old)}
         self.allocate_vecattrs()
         if len(old) < count:
             drawn = np.random.default_rng(seed).random((count, self.vector_size), np.float32)
@@ -832,9 +832,8 @@ class KeyedRows:
         rows = list(sources)
         self._writable()[rows] = matrix[list(sources.values())]
         self.norms = None
-        locks = np.asarray(getattr(self, "vectors_lockf", np.ones(1, np.float32)))
-        self.vectors_lockf = np.full(len(self), locks[0] if len(locks) == 1 else 1, np.float32)
-        self.vectors_lockf[: len(locks)] = locks[: len(self)]
+        locks = np.asarray(getattr(self, "vectors_lockf", 1), np.float32)  # one per key, or one for all
+        self.vectors_lockf = np.resize(locks, len(self))
         self.vectors_lockf[rows] = lockf
 
 

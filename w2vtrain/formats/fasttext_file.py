@@ -275,7 +275,7 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
     V, d = model.input.shape
     ngrams = model._ngrams("in")
     arguments = arguments_of(model.settings, d, ngrams.ngrams if ngrams else None)
-    rows, buckets = (model._input_rows(ngrams), ngrams.row_buckets) if ngrams else (model.input, np.empty(0, np.int32))
+    own = model._own_rows(ngrams) if ngrams else model.input
     output, trained = np.zeros((V, d), np.float32), model.output
     if model.settings.get("objective") == "hs-neg":
         trained = trained[V - 1 :]  # the words: the format has one loss, and no rows for the nodes before them
@@ -283,7 +283,8 @@ def write_parts(path: str | Path, model: ModelParts, force: bool = False, claim:
         output[: V - 1] = -trained  # as in `read_parts`
     elif arguments.loss != HS and trained.shape == (V, d):
         output[:] = trained
-    write_fasttext(path, arguments, model.words, model.counts, (rows, buckets, output), force, claim)
+    matrices = own, ngrams or NgramVectors.empty(Ngrams(), d), output
+    write_fasttext(path, arguments, model.words, model.counts, matrices, force, claim)
 
 
 def _is_huffman(model: ModelParts) -> bool:
@@ -318,16 +319,15 @@ def arguments_of(settings: Mapping[str, Any], dim: int, ngrams: Ngrams | None) -
 
 def write_fasttext(
     path: str | Path, arguments: Arguments, words: Sequence[str], counts: NDArray[np.int64],
-    matrices: tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]],
+    matrices: tuple[NDArray[np.float32], NgramVectors, NDArray[np.float32]],
     force: bool = False, claim: Claim | None = None,
 ) -> None:  # fmt: skip
     """Write a model. Buckets without a row are zeros.
 
-    matrices: the input rows (V + B, d), the bucket of each of the last B, and the output rows (V, d). Raise DataError
-    if a word is empty, occurs twice or contains ASCII white space, and OutputError and WriteError as `atomic_write`.
+    matrices: the own rows (V, d) of the words, those of n-grams, and the output rows (V, d). Raise DataError if a word
+    is empty, occurs twice or contains ASCII white space, and OutputError and WriteError as `atomic_write`.
     """
-    rows, buckets, output = matrices
-    V, d = len(words), arguments.dim
+    (own, ngrams, output), V, d = matrices, len(words), arguments.dim
     counts = np.maximum(counts, 1)  # gensim leaves out words of count 0, and then cannot read the vectors
     names = encode_words(words, path).split(b"\n")
     if bad := next((word for word in words if "\0" in word), None):
@@ -339,13 +339,13 @@ def write_fasttext(
         entries = (b"%b\0%b" % (name, ENTRY.pack(count, 0)) for name, count in zip(names, counts.tolist(), strict=True))
         file.write(b"".join(entries))
         file.write(SHAPE.pack(False, V + arguments.bucket, d))
-        write_values(file, rows[:V])
-        order = np.argsort(buckets)
-        ascending = buckets[order]
+        write_values(file, own)
+        order = np.argsort(ngrams.row_buckets)
+        ascending = ngrams.row_buckets[order]
         for some in row_slices(arguments.bucket, d):
             known = slice(*np.searchsorted(ascending, [some.start, some.stop]))
             block = np.zeros((some.stop - some.start, d), np.float32)
-            block[ascending[known] - some.start] = rows[V + order[known]]
+            block[ascending[known] - some.start] = ngrams.matrix[order[known]]
             write_values(file, block)
         file.write(SHAPE.pack(False, V, d))
         write_values(file, output)

@@ -70,10 +70,10 @@ class ModelParts:
         is_composed = choose_vectors(self.record, export)[0] == "in"
         return ngram_vectors(self.settings, self.arrays, *self.input.shape, where=self.name) if is_composed else None
 
-    def _input_rows(self, ngrams: NgramVectors) -> NDArray[np.float32]:
-        """Return the rows (V + B, d) of words and of their n-grams, which yield `input` even if it was changed."""
-        subwords = Subwords.of(self.words, ngrams.ngrams, ngrams.row_buckets)
-        return subwords.yielding(self.input, self.arrays[INPUT_ROWS])
+    def _own_rows(self, ngrams: NgramVectors) -> NDArray[np.float32]:
+        """Return the own rows (V, d) of the words, which yield `input` with `ngrams`, even if it was changed."""
+        subwords = Subwords.of(self.words, ngrams.ngrams, ngrams.row_buckets, self.name)
+        return subwords.own_rows(self.input, self.arrays[INPUT_ROWS])
 
 
 def read_model(path: str | Path, vectors_only: bool = False) -> ModelParts:

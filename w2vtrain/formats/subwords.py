@@ -71,10 +71,12 @@ class Subwords:
     rows: NDArray[np.int32]
 
     @classmethod
-    def of(cls, words: Sequence[str], ngrams: Ngrams, buckets: NDArray[np.int32] | None = None) -> "Subwords":
+    def of(
+        cls, words: Sequence[str], ngrams: Ngrams, buckets: NDArray[np.int32] | None = None, where: str = "the model"
+    ) -> "Subwords":
         """Return the rows of these words. buckets: those of a trained model, which has a row for each of them.
 
-        Raise MalformedFile if an n-gram of a word is in none of these.
+        Raise MalformedFile, starting with `where`, if an n-gram of a word is in none of these.
         """
         starts, of_ngrams = ngrams.buckets(words)
         if buckets is None:
@@ -85,7 +87,7 @@ class Subwords:
         own = np.arange(len(words), dtype=np.int32)
         rows = np.insert(row_of[of_ngrams], starts[:-1], own)
         if rows.min(initial=0) < 0:
-            raise MalformedFile("the model's n-grams are damaged: one of a word has no row")
+            raise MalformedFile(f"{where}: its n-grams are damaged: one of a word has no row")
         starts = starts + np.arange(len(words) + 1)
         return cls(ngrams, len(words), buckets.astype(np.int32), starts, rows)
 
@@ -119,18 +121,15 @@ class Subwords:
         compose(self.starts, self.rows, rows, vectors)
         return vectors
 
-    def yielding(self, vectors: NDArray[np.float32], rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return `rows` (V + B, d) or, if `vectors` (V, d) are not their means, a copy with other own rows of words.
+    def own_rows(self, vectors: NDArray[np.float32], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the own rows (V, d) of the words that, in place of those in `rows` (V + B, d), yield `vectors` (V, d).
 
-        Means that differ by rounding, such as those of another processor, are not others.
+        They are equal to those in `rows` if the vectors differ only by rounding, as those of another processor may.
         """
-        change = self.vectors(rows)
-        np.subtract(vectors, change, out=change)
-        others = np.flatnonzero(np.abs(change).max(axis=1) > 1e-5 * np.abs(vectors).max(axis=1))
-        if len(others):
-            rows = rows.copy()
-            rows[others] += change[others] * np.diff(self.starts)[others, None].astype(np.float32)
-        return rows
+        change = vectors - self.vectors(rows)
+        is_rounding = np.abs(change).max(axis=1) < 1e-5 * np.abs(vectors).max(axis=1)  # False for NaN and infinity
+        change[is_rounding] = 0
+        return rows[: self.words] + change * np.diff(self.starts)[:, None].astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)

@@ -323,7 +323,7 @@ class _Taking:
         ngrams = model._ngrams("in")
         assert ngrams
         rows = ngrams.rows_of(subwords.buckets)
-        mine[self.new] = model._input_rows(ngrams)[self.old]
+        mine[self.new] = model._own_rows(ngrams)[self.old]
         mine[len(self.engine.problem.words) :][rows >= 0] = ngrams.matrix[rows[rows >= 0]]
 
     def objective(self, can_grow: bool) -> None:

@@ -356,7 +356,7 @@ def test_inferred_vectors_are_those_of_the_command(name, lines, tmp_path):
 def test_a_tree_that_does_not_follow_from_the_counts_infers_vectors(negative, tmp_path):
     model = Doc2Vec(DOCUMENTS, **ABOUT, dm=0, hs=1, negative=negative)
     before = copy.deepcopy(model).infer_vector(TEXTS[0])
-    model.wv.expandos["count"] = np.arange(1, 16) ** 3
+    model.wv.expandos["count"] = (np.arange(1, 16) ** 3).tolist()
     model.save(tmp_path / "model")
     vector = model.infer_vector(TEXTS[0])
     assert (vector.tolist() == before.tolist()) == (not negative)  # noise follows the counts, but the tree does not

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from test_word2vec import NEW, SENTENCES, SMALL
 
 import w2vtrain
 from w2vtrain import FastText
+from w2vtrain.errors import Diverged
 from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.leaves.gensim.learning import settings_for
 from w2vtrain.text.token_lists import Sentences
@@ -132,6 +134,32 @@ def test_vectors_that_ngrams_do_not_yield_are_kept(model, tmp_path, change, afte
         for word, vector in expected.items():
             np.testing.assert_allclose(found.wv[word], vector, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(found.wv.vectors, composed(found.wv), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_training_from_vectors_that_are_not_finite_diverges(model, value):
+    model.wv.vectors[0] = value
+    with pytest.raises(Diverged, match="NaN or infinite"):
+        model.train(SENTENCES, total_examples=900, epochs=1)
+    stored = FastText(SENTENCES, **ABOUT).to_model()
+    stored.input[0] = value
+    with pytest.raises(Diverged, match="NaN or infinite"):
+        w2vtrain.continue_training(stored, SENTENCES, 1)
+
+
+def test_the_rows_of_a_few_words_take_little_memory():
+    words = [np.base_repr(number**5, 36) for number in range(1000, 3000)]
+    wv = w2vtrain.FastTextKeyedVectors(100, bucket=200_000)
+    wv.add_vectors(words, np.ones((2000, 100)))
+    whole = wv.vectors_vocab.copy()
+    wv.vectors[:10] = 2
+    tracemalloc.start()
+    own = wv.vectors_vocab
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < wv.ngrams.matrix.nbytes / 2
+    np.testing.assert_allclose(own[:10], 2 * whole[:10])
+    np.testing.assert_array_equal(own[10:], whole[10:])
 
 
 def test_gensim_reads_a_word_that_was_added(model, tmp_path):
@@ -385,6 +413,18 @@ def test_a_model_without_ngrams_is_saved_and_trained_on(tmp_path, name):
     again.train(NEW, total_examples=40, epochs=1, start_alpha=0.05)
     assert "ape" in again.wv
     assert not np.array_equal(again.wv["cat"], model.wv["cat"])
+
+
+def test_a_model_without_the_row_of_an_ngram_is_named(model, tmp_path):
+    damaged = model.to_model()
+    for name in ("input_rows", "ngram_buckets"):
+        damaged.arrays[name] = damaged.arrays[name][:-1]
+    damaged.save(tmp_path / "m")
+    stored = w2vtrain.load_model(tmp_path / "m")
+    with pytest.raises(ValueError, match=r"m: its n-grams are damaged: one of a word has no row"):
+        w2vtrain.continue_training(stored, SENTENCES, 1)
+    with pytest.raises(AttributeError, match=r"m: its n-grams are damaged: one of a word has no row"):  # as in gensim
+        FastText.load(tmp_path / "m")
 
 
 def test_a_model_of_word2vec_is_refused(tmp_path):

@@ -302,9 +302,13 @@ def test_locked_vectors_do_not_change():
         same = [word for word, vector in vectors_by_word(model).items() if vector == before[word]]
         assert same == ["cow"]
         model.wv.add_vector("new", np.ones(8))
-        model.train([["new", "cow", "red"]] * 9, total_examples=9, epochs=1)
+        model.wv.key_to_index["newer"] = len(model.wv)
+        model.wv.index_to_key.append("newer")
+        model.wv.resize_vectors()
+        added = model.wv[["new", "newer"]]
+        model.train([["new", "cow", "red", "newer"]] * 9, total_examples=9, epochs=1)
         assert model.wv["cow"].tolist() == before["cow"]
-        assert model.wv["new"].tolist() != [1] * 8
+        assert (model.wv[["new", "newer"]] != added).any(axis=1).all()
     model.wv.vectors_lockf[0] = 0.5
     with pytest.raises(NotImplementedError, match="vectors_lockf"):
         model.train(SENTENCES, total_examples=900, epochs=1)
@@ -390,9 +394,13 @@ def test_trim_rules_and_limits_choose_the_words(caplog):
     some.build_vocab([*SENTENCES, ["rare"]], **rules)
     assert len(some.wv) == 14  # whatever else a rule returns means the default
     assert (some.min_count, some.sample) == (2, 0.5)
+    unread = iter(SENTENCES)
     for name in ("min_count", "sample"):
         with pytest.raises(ValueError, match=f"{name} must be at least 0"):
-            some.build_vocab(SENTENCES, **{name: -1})
+            some.build_vocab(unread, **{name: -1})
+    with pytest.raises(RuntimeError, match="no vocabulary to update"):
+        Word2Vec().build_vocab(unread, update=True)
+    assert next(unread) == SENTENCES[0]
     assert (len(some.wv), some.min_count, some.sample) == (14, 2, 0.5)
     limited = Word2Vec(**SMALL, max_final_vocab=4)
     limited.build_vocab(SENTENCES)

@@ -70,6 +70,7 @@ class TrainableVocabulary(WordMatrices):
         if other.pop("dry_run", False):
             raise InvalidType("build_vocab has no argument dry_run: use scan_vocab and prepare_vocab(dry_run=True)")
         refuse_arguments("build_vocab", other, TrainableVocabulary.prepare_vocab)
+        self._checked(update, **other)  # before a generator is read
         self._is_building = True
         try:
             try:
@@ -175,10 +176,7 @@ class TrainableVocabulary(WordMatrices):
 
         With `dry_run`, the model does not change.
         """
-        if update and not len(self.wv):
-            raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
-        min_count = checked("min_count", self.min_count if min_count is None else min_count)
-        sample = checked("sample", self.sample if sample is None else sample)
+        min_count, sample = self._checked(update, min_count, sample)
         choice = chosen(self.raw_vocab, min_count, self.max_final_vocab, trim_rule)
         if self.raw_vocab and not (choice.words or update or dry_run):
             self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
@@ -197,10 +195,17 @@ class TrainableVocabulary(WordMatrices):
                 self.fit_matrices()
             self._join(choice) if update else self._replace(choice)
             self.min_count = self.min_count if update else min_count  # that of an update is not that of the next
-            self.sample, self.effective_min_count = sample, choice.min_count
+            self.sample, self.effective_min_count = sample, choice.min_count  # `train` uses that sample
             if not keep_raw_vocab:
                 self.raw_vocab = {}
         return report
+
+    def _checked(self, update: bool, min_count: Any = None, sample: Any = None) -> tuple[int, float | None]:
+        """Return both parameters, by default the model's. Raise errors for them, and for an update of no words."""
+        if update and not len(self.wv):
+            raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
+        min_count = checked("min_count", self.min_count if min_count is None else min_count)
+        return min_count, checked("sample", self.sample if sample is None else sample)
 
     def _replace(self, choice: WordChoice) -> None:
         """Let the model have the words of a choice, without vectors."""

@@ -129,11 +129,12 @@ class FastTextKeyedVectors(KeyedVectors):
         changed[:known] = digests[:known] != self._settled[:known]
         if changed.any() or old is None:
             self._add_ngrams(lambda rows: np.zeros((rows, self.vector_size), np.float32))
-            subwords = self._subwords(changed)
-            rows = np.concatenate([np.zeros((subwords.words, self.vector_size), np.float32), self.ngrams.matrix])
+            subwords = Subwords.of(list(map(str, np.array(self.index_to_key, object)[changed])), self.ngrams.ngrams)
+            rows = np.zeros((subwords.input_rows(subwords.words), self.vector_size), np.float32)
+            rows[subwords.words :] = self.ngrams.matrix[self.ngrams.rows_of(subwords.buckets)]
             own = np.empty((len(self), self.vector_size), np.float32)
             own[:known] = 0 if old is None else old[:known]
-            own[changed] = subwords.yielding(self.vectors[changed], rows)[: subwords.words]
+            own[changed] = subwords.own_rows(self.vectors[changed], rows)
             self.own, self._settled = own, digests
             return own
         return old
@@ -151,7 +152,8 @@ class FastTextKeyedVectors(KeyedVectors):
     def adjust_vectors(self) -> None:
         """Compose `vectors` again, after a change of `vectors_vocab` or `ngrams.matrix`."""
         own = self.vectors_vocab
-        self.vectors = self._subwords().vectors(np.concatenate([own, self.ngrams.matrix]))
+        subwords = Subwords.of(list(map(str, self.index_to_key)), self.ngrams.ngrams, self.ngrams.row_buckets)
+        self.vectors = subwords.vectors(np.concatenate([own, self.ngrams.matrix]))
         self.vectors_vocab = own
 
     def sort_by_descending_frequency(self) -> None:
@@ -182,11 +184,6 @@ class FastTextKeyedVectors(KeyedVectors):
             buckets = np.concatenate([old.row_buckets, new])
             matrix = np.concatenate([old.matrix, initial(len(new))])
             self.ngrams = NgramVectors(old.ngrams, matrix, buckets.astype(np.int32))
-
-    def _subwords(self, chosen: Any = slice(None)) -> Subwords:
-        """Return the rows of the chosen keys."""
-        keys = np.array(self.index_to_key, object)[chosen]
-        return Subwords.of(list(map(str, keys)), self.ngrams.ngrams, self.ngrams.row_buckets)
 
 
 def _digests(vectors: Any) -> NDArray[np.uint64]:

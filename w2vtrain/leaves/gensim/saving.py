@@ -66,7 +66,12 @@ class OnClass:
             """Load a model from a file that `save` wrote; memory-mapping is not needed and ignored."""
             model = empty(owner)
             with builtin_errors():
-                return loaded(model, fspath(fname))
+                try:
+                    return loaded(model, fspath(fname))
+                except (Unsupported, NotAModel):
+                    raise
+                except DataError as error:
+                    raise NotAModel(str(error)) from error
 
         return load
 
@@ -156,14 +161,9 @@ def stored_attributes(keyed: Any, prefix: str) -> dict[str, Any]:
 
 def loaded(model: Any, path: str) -> Any:
     """Fill an empty Word2Vec model from a file. Raise NotAModel if it has none, and the errors of `load_model`."""
-    try:
-        if (kind := sniff(path)).kind not in MODEL_READERS:
-            raise NotAModel(f"{path}: is no model of {base_of(type(model)).__name__} but {kind.note or kind.kind}")
-        stored = load_model(path)
-    except Unsupported:
-        raise
-    except DataError as error:
-        raise NotAModel(str(error)) from error
+    if (kind := sniff(path)).kind not in MODEL_READERS:
+        raise NotAModel(f"{path}: is no model of {base_of(type(model)).__name__} but {kind.note or kind.kind}")
+    stored = load_model(path)
     _set_parameters(model, stored, path)
     size, order = len(stored.words), stored.arrays.get(ORDER)
     if order is not None and (order.dtype.kind != "i" or not np.array_equal(np.sort(order), np.arange(size))):
@@ -187,7 +187,7 @@ def loaded(model: Any, path: str) -> Any:
             raise NotAModel(f"{path}: the record of the model names n-grams that it does not have")
         # Matrices of fastText's files are read-only.
         model.wv.ngrams = replace(ngrams, matrix=np.require(ngrams.matrix, np.float32, "W"))
-        model.wv.vectors_vocab = np.array(stored._input_rows(ngrams)[:size][rows])
+        model.wv.vectors_vocab = stored._own_rows(ngrams)[rows]
     arrays = {name: array for name, array in stored.arrays.items() if name.startswith(ATTRIBUTE)}
     values = {name.removeprefix(ATTRIBUTE): array[rows] for name, array in arrays.items() if array.shape == (size,)}
     model.wv.vectors_lockf = values.pop("vectors_lockf", np.ones(1, np.float32))

@@ -123,7 +123,7 @@ def with_successors(cls: C) -> C:
     kind = RemovedState if cls.__name__ == "KeyedVectors" else Removed
     for name, successor in SUCCESSORS[cls.__name__].items():
         setattr(cls, name, kind(f"{name} {why}: use {successor}"))
-    cls.__dir__ = _names
+    cls.__dir__ = _names  # type: ignore[assignment]  # a method of its instances
     return cls
 
 

@@ -151,10 +151,8 @@ def reporting(planned: FitPlan, run: Run, ranks: Alone) -> Iterator[Console]:
             run.warn(warning)
         for why in run.checkpoint.skipped if run.checkpoint else []:
             run.warn(f"{why}; resuming from the checkpoint before it")
-        for warning in WARNINGS.early:
-            console.keep(warning)
-        WARNINGS.keep = console.keep
-        yield console
+        with WARNINGS.kept(console.keep):
+            yield console
 
 
 def headline(settings: Settings, reason: str, origins: Mapping[str, Any]) -> str:

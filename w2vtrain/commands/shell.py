@@ -48,7 +48,7 @@ def echo_json(value: Any) -> None:
 class Warnings(logging.Handler):
     """Logging handler that prints the warnings of modules that do not print themselves.
 
-    keep: also takes each text; early: those that came before a run set `keep`.
+    keep: also takes each text; early: those that came before a run began.
     """
 
     def __init__(self) -> None:
@@ -60,6 +60,17 @@ class Warnings(logging.Handler):
         """Print one warning."""
         warning(text := record.getMessage())
         self.keep(text)
+
+    @contextmanager
+    def kept(self, keep: Callable[[str], None]) -> Iterator[None]:
+        """Pass each text to `keep`, the early ones first, until the block ends."""
+        while self.early:
+            keep(self.early.pop(0))
+        self.keep = keep
+        try:
+            yield
+        finally:
+            self.keep = self.early.append
 
 
 WARNINGS = Warnings()

@@ -541,5 +541,16 @@ def test_a_complete_run_is_not_taken_for_that_of_another_file_of_the_same_name(w
         assert w2vtrain_here([*fit, "a/mine.py"], tmp_path)[0] == 0
     code, _, said = w2vtrain_here([*fit, "b/mine.py"], tmp_path)
     assert (code, "belongs to another run (objective 'a/mine.py', not 'b/mine.py')" in said) == (78, True), said
-    code, _, said = w2vtrain_here([*fit, "a/mine.py"], tmp_path)
+    (tmp_path / "a").rename(tmp_path / "c")
+    code, _, said = w2vtrain_here([*fit, "./c/mine.py"], tmp_path)
     assert (code, "all results were written before the run was killed" in said) == (0, True), said
+
+
+def test_another_file_of_the_same_name_is_not_taken_for_the_code_of_a_run_that_stopped(w2vtrain, stop, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.py").write_text(f"from w2vtrain.objectives.neg import *  # {name}\n")
+    stop("--objective", "a/mine.py")
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--objective", "b/mine.py")
+    assert (code, "belongs to another run (objective 'a/mine.py', not 'b/mine.py')" in said) == (78, True), said
+    assert w2vtrain("resume", "v.bin.run", "--objective", "./a/mine.py")[0] == 0

@@ -140,7 +140,7 @@ class CheckpointedRun(Run):
         self.is_new = before is None
         changed = []
         if before:
-            changed = self.config.changes_since(before, deciding)
+            changed = self.config.changes_since(before, deciding, self.folder)
             if changed and not anew and (checkpoint_file.numbers(self.folder) or before.complete):
                 raise ConfigError(
                     f"{self.folder}: belongs to another run ({'; '.join(changed)}): finish it with"

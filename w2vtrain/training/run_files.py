@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, reason, shown, spelled
-from w2vtrain.registry import member_name
+from w2vtrain.registry import member_name, placed
 from w2vtrain.system.files import (
     answering,
     atomic_write,
@@ -40,6 +40,8 @@ MAX_CONFIG_BYTES = 16 << 20
 REMEDY = "; name another folder (with `fit`, by --run), or remove this one to start over"
 FREE_SETTINGS = ("threads",)
 """Settings that may change when a run is resumed."""
+CODE = ("objective", "architecture")
+"""Settings that may name files of code."""
 LEFTOVER = re.compile(
     "|".join(temporary_pattern(name) for name in (CONFIG, VOCABULARY)) + f"|{checkpoint_file.PARTIAL}"
 )
@@ -79,14 +81,17 @@ class Config:
         root, found, rest = str(resolved(folder)).rpartition(f"{os.sep}{run}")
         return (root or os.sep) if found and not rest else str(resolved(folder).parent)
 
-    def changes_since(self, before: "Config", deciding: Iterable[str]) -> list[str]:
+    def changes_since(self, before: "Config", deciding: Iterable[str], folder: Path) -> list[str]:
         """Return the differences that affect the result, each like "alpha 0.05, not 0.1".
 
-        deciding: names of the arguments in `request` that affect it, in addition to the settings.
+        deciding: names of the arguments in `request` that affect it, in addition to the settings; folder: of the run.
         """
-        # No checkpoint of a complete run says which code it had: then only a file of the same path is the same.
-        old, new = (deciding_settings(config.settings, before.complete) for config in (before, self))
-        return [*differences(old, new, new), *differences(before.request, self.request, deciding)]
+        old = dict(before.settings)
+        for kind in CODE:
+            if _is_same_code(str(old.get(kind)), before.home(folder), str(self.settings[kind])):
+                old[kind] = self.settings[kind]
+        names = [name for name in self.settings if name not in FREE_SETTINGS]
+        return [*differences(old, self.settings, names), *differences(before.request, self.request, deciding)]
 
     def owns(self, path: str) -> bool:
         """Return whether this run wrote the file or folder at this path, and it was not replaced since."""
@@ -112,17 +117,20 @@ def identity(path: Path) -> list[int]:
     return [status.st_ino, *([] if path.is_dir() else [status.st_size, status.st_mtime_ns])]
 
 
-def deciding_settings(settings: Mapping[str, Any], places: bool = False) -> dict[str, Any]:
-    """Return the settings that must not change when a run is resumed. places: also the folders of code files."""
-    deciding = {name: value for name, value in settings.items() if name not in FREE_SETTINGS}
-    for kind in () if places else ("objective", "architecture"):
-        deciding[kind] = member_name(str(deciding.get(kind)))
-    return deciding
+def _is_same_code(old: str, home: str, new: str) -> bool:
+    """Return whether `new` names the code `old` of a run that began in `home`, or a file to which that may have moved.
+
+    Of objectives and architectures that are not files, the names are equal.
+    """
+    before, now = placed(old, home), placed(new)
+    has_moved = not os.path.exists(before)  # noqa: PTH110 - for any text
+    return before == now or (has_moved and member_name(before) == member_name(now))
 
 
 def settings_digest(settings: Settings) -> str:
-    """Return the digest of the settings that must not change when a run is resumed."""
-    return json_digest(deciding_settings(asdict(settings)))
+    """Return the digest of the settings that must not change when a run is resumed; code may be in another folder."""
+    values = {name: value for name, value in asdict(settings).items() if name not in FREE_SETTINGS}
+    return json_digest(values | {kind: member_name(values[kind]) for kind in CODE})
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], names: Iterable[str]) -> list[str]:

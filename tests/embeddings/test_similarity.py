@@ -101,6 +101,7 @@ LAYOUTS = {
     "raters-first": "word1,word2,1,2,mean\nold,new,1,2,1.5\nwater,river,9,7,8\nbook,a paper,7,7,7\n",
     "quoted": '"word1","word2","score"\n"old","new","1.5"\n"water","river","8"\n"book","a paper","7"\n',
     "quoted-tabs": '"word1"\t"word2"\t"score"\n" old "\t"new"\t"1.5"\nwater\triver\t8\n"book"\t"a paper"\t7\n',
+    "indented": '\told new 1.5\n\twater river 8\n\tbook "a paper" 7\n',
     "spaces": 'old  new 1.5\nwater river 8\nbook "a paper" 7\n',
     "rw": "# type, words, mean\nold\tnew\t1.5\t1\t2\nwater\triver\t8\t8\t8\nbook\ta paper\t7\t6\t8\n",
     "simverb": "old\tnew\tA\t1.50\tANTONYMS\nwater\triver\tN\t8.00\tNONE\nbook\ta paper\tN\t7.00\tNONE\n",

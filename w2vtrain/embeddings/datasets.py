@@ -34,14 +34,16 @@ UNCLEAR = re.compile(r"[^,;\t]+,[^,;\t]+, ?[-+]?\d+,\d+(,|$)")
 def text_lines(path: str | Path, encoding: str = "utf-8", blank: bool = False) -> Iterator[tuple[int, str]]:
     """Yield (line number, stripped text) of each line, if `blank` of blank ones, too. The file may be compressed.
 
-    Tabs at the beginning stay, because the first cell of a row may be empty.
+    If tabs separate cells, those at the beginning stay, because the first cell may be empty.
 
     Lines are counted from 1. Raise InputMissing if the file cannot be opened, and DataError, naming the line, if a
     line is not in the encoding, if it has more than MAX_LINE_BYTES, or if the text has more than MAX_SET_BYTES.
     """
     for number, line in read_lines(path, MAX_LINE_BYTES, MAX_SET_BYTES):
         try:
-            text = line.decode(encoding).rstrip().lstrip(" ")
+            whole = line.decode(encoding)
+            text = whole.strip()
+            text = whole.rstrip().lstrip(" ") if "\t" in text else text
         except UnicodeDecodeError as error:
             name = error.encoding.upper()
             raise DataError(
@@ -60,6 +62,7 @@ def rows_of(path: str | Path) -> Iterator[tuple[int, str]]:
 
 def fields_of(line: str) -> list[str]:
     """Return the fields of a line, which are separated by tabs or, without any, by white space."""
+    line = line.strip()
     return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
 
 
@@ -73,7 +76,7 @@ def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str,
     for number, line in rows_of(path):
         words = line.split()
         if words[0].startswith(":"):
-            name = line.lstrip(": \t")
+            name = line.strip().lstrip(": ").strip()
             yield name, None
             continue
         if name is None and len(words) == 2:

@@ -73,8 +73,7 @@ def read_topics(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
 def _topic(path: Path) -> tuple[list[str], list[str]]:
     parts: tuple[list[str], list[str]] = [], []
     part, number, ended = 0, 0, False
-    for number, line in text_lines(path, blank=True):
-        word = line.lstrip()
+    for number, word in text_lines(path, blank=True):
         if word and ended:
             raise DataError(f"{path}:{number}: a word after the outliers: write one file per topic, all in one folder")
         if word:

@@ -125,7 +125,7 @@ class KeyedRows:
             if name == "vectors":
                 self.norms, old = None, len(getattr(self, name, ()))
                 locks = getattr(self, "vectors_lockf", 1)
-                if np.size(locks) == old > 1 and len(value) > old:  # one lock per row
+                if np.size(locks) == old > 1 and np.shape(value)[:1] > (old,):  # one lock per row
                     self.vectors_lockf = np.append(locks, np.ones(len(value) - old, np.float32))
             super().__setattr__(name, value)
 
@@ -832,8 +832,9 @@ class KeyedRows:
         rows = list(sources)
         self._writable()[rows] = matrix[list(sources.values())]
         self.norms = None
-        locks = np.asarray(getattr(self, "vectors_lockf", 1), np.float32)  # one per key, or one for all
-        self.vectors_lockf = np.resize(locks, len(self))
+        locks = np.asarray(getattr(self, "vectors_lockf", np.ones(1, np.float32)))
+        self.vectors_lockf = np.full(len(self), locks[0] if len(locks) == 1 else 1, np.float32)
+        self.vectors_lockf[: len(locks)] = locks[: len(self)]
         self.vectors_lockf[rows] = lockf
 
 

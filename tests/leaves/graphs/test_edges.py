@@ -187,7 +187,7 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b .\n", 1, "expected a number as the weight"),
         ("#\nfrom,to\na,b\n", 2, "this line names columns: name them source, target and perhaps weight"),
         ("target\tsource\na\tb\n", 1, "this line names columns"),
-        ("# c\n4 3\n1 2 .5\n2 3 1\n3 4 2\n", 2, "seems to count nodes and edges, because only it has no weight: put #"),
+        ("# c\n4 3\na 2 .5\n2 3 1\n3 4 2\n", 2, "seems to count nodes and edges, because only it has no weight: put #"),
         ("a b\nsource target weight\n", 2, "this line names columns"),
         ("%%MatrixMarket matrix coordinate real general\n% c\n3 3 1\n1 2 5\n", 3, "the sizes of a matrix: delete this"),
         ("a b\n" + "c" * 1001 + " d\n", 2, "the name of a node has more than 1,000 bytes"),

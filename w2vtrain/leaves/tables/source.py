@@ -6,6 +6,7 @@ files. A column of lists of strings has a sentence per row, whose words are used
 
 import copy
 import glob
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -229,9 +230,10 @@ def column_needed(corpus: Corpus) -> None:
             with suppress(DataError):  # other JSON, such as the record of a run
                 columns = f"; the columns are: {column_of(columns_of(corpus, file))}"
             rename = "" if form in (ARROW, PARQUET) else "; if the file is text, rename it"
+            texts = str(Path(glob.escape(str(Path(file.path).parent)), "*.txt"))
             raise UsageError(
                 f"{file.path}: a table, not text: name the column to read with {spelled('column')}{columns}; or"
-                f" leave the file out, as '{Path(glob.escape(str(Path(file.path).parent)), '*.txt')}' does{rename}"
+                f" leave the file out, as {shlex.quote(texts)} does{rename}"
             )
 
 

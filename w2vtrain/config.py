@@ -33,7 +33,7 @@ from w2vtrain.parsers import (
     Truth,
     Whole,
 )
-from w2vtrain.registry import member_name, members, our_name, placed
+from w2vtrain.registry import is_same_member, member_name, members, our_name
 
 ENVIRONMENT = "W2VTRAIN_"
 INIT_FROM = "--init-from"
@@ -226,9 +226,8 @@ def resolve(
             raise ConfigError(where + "; ".join(problems))
         if "objective" in values and "objective" in layer:
             mine, theirs = str(layer["objective"]), str(values["objective"])
-            may_have_moved = origins["objective"] == INIT_FROM or not os.path.exists(theirs)  # noqa: PTH110 - for any text
-            same = member_name if may_have_moved else placed
-            if same(mine) != same(theirs):
+            of_model = origins["objective"] == INIT_FROM and member_name(mine) == member_name(theirs)
+            if not (of_model or is_same_member(mine, theirs)):
                 options, of_options = {}, {}  # they belong to the objective that is replaced
         more = layer.pop("options", None) or {}
         of_options |= {name: source or ENVIRONMENT + name.upper() for name in more}

@@ -305,6 +305,16 @@ def member_name(name: str) -> str:
     return Path(name).name if name.endswith(".py") else name
 
 
+def is_same_member(name: str, old: str, folder: str | Path = ".") -> bool:
+    """Return whether `name` means what `old` means in `folder`: the same member or file, or one that may be that file.
+
+    It may be if it has the same file name and the old file is gone.
+    """
+    before, now = placed(old, folder), placed(name)
+    has_moved = not os.path.exists(before)  # noqa: PTH110 - for any text
+    return before == now or (has_moved and member_name(before) == member_name(now))
+
+
 def placed(name: str, folder: str | Path = ".") -> str:
     """Return a name that is valid in any working directory: a file relative to `folder` becomes absolute."""
     return str(resolved(Path(folder, name))) if name.endswith(".py") and "\0" not in f"{folder}{name}" else name

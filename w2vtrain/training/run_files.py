@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from w2vtrain.config import Settings
 from w2vtrain.errors import DataError, InputMissing, OutputError, ReadError, reason, shown, spelled
-from w2vtrain.registry import member_name, placed
+from w2vtrain.registry import is_same_member, member_name
 from w2vtrain.system.files import (
     answering,
     atomic_write,
@@ -88,7 +88,7 @@ class Config:
         """
         old = dict(before.settings)
         for kind in CODE:
-            if _is_same_code(str(old.get(kind)), before.home(folder), str(self.settings[kind])):
+            if is_same_member(str(self.settings[kind]), str(old.get(kind)), before.home(folder)):
                 old[kind] = self.settings[kind]
         names = [name for name in self.settings if name not in FREE_SETTINGS]
         return [*differences(old, self.settings, names), *differences(before.request, self.request, deciding)]
@@ -115,16 +115,6 @@ def identity(path: Path) -> list[int]:
     """Return the inode, the size and the time of modification of a file; of a folder the inode."""
     status = path.stat()
     return [status.st_ino, *([] if path.is_dir() else [status.st_size, status.st_mtime_ns])]
-
-
-def _is_same_code(old: str, home: str, new: str) -> bool:
-    """Return whether `new` names the code `old` of a run that began in `home`, or a file to which that may have moved.
-
-    Of objectives and architectures that are not files, the names are equal.
-    """
-    before, now = placed(old, home), placed(new)
-    has_moved = not os.path.exists(before)  # noqa: PTH110 - for any text
-    return before == now or (has_moved and member_name(before) == member_name(now))
 
 
 def settings_digest(settings: Settings) -> str:

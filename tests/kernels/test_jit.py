@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -139,13 +140,40 @@ def test_cache_is_reused_until_a_source_of_kernels_is_edited(tmp_path, monkeypat
     assert is_compiled(cache), "code for this processor ran on another one"
 
 
-def test_a_method_of_a_base_class_in_another_file_is_compiled_again_after_an_edit(tmp_path):
-    (tmp_path / "mine.py").write_text("from base import Base\n\nclass Mine(Base):\n    pass\n")
+@pytest.mark.parametrize(
+    ("lab", "edited"),
+    [
+        ({"mine.py": "from base import Base\n\nclass Mine(Base):\n    pass\n", "base.py": BASE}, "base.py"),
+        (
+            {
+                "lab/__init__.py": "",
+                "lab/constants.py": "SAID = said\n",
+                "lab/base.py": "from lab.constants import SAID\n" + BASE.replace("said", "SAID"),
+                "mine.py": "from lab.base import Base as Mine\n",
+            },
+            "lab/constants.py",
+        ),
+    ],
+    ids=["base-class", "constant"],
+)
+def test_code_of_users_is_compiled_again_after_an_edit_of_another_of_its_files(tmp_path, lab, edited):
+    (tmp_path / "lab").mkdir()
+    for name, text in lab.items():
+        (tmp_path / name).write_text(text)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     for said in ("1", "2"):
-        (tmp_path / "base.py").write_text(BASE.replace("said", said))
+        (tmp_path / edited).write_text(lab[edited].replace("said", said))
         command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{INHERITED}"]
         assert subprocess.check_output(command, env=environment, text=True).strip() == said
+
+
+def test_code_of_users_may_be_in_an_archive(tmp_path):
+    archive = tmp_path / "mine.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("mine.py", BASE.replace("Base", "Mine").replace("said", "1"))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(archive)!r})\n{INHERITED}"]
+    assert subprocess.check_output(command, env=environment, text=True).strip() == "1"
 
 
 def test_a_cached_kernel_is_loaded_without_the_tables_of_the_compiler(tmp_path):

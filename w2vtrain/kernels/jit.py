@@ -256,8 +256,9 @@ class KernelCache(FunctionCache):
     def path(self, sig: Any, codegen: Any) -> Path:
         """Return the path of the machine code for this signature on this processor."""
         classes = [c for argument in sig for named in _named_tuples(argument) for c in named.__mro__]
-        outside = {f"{c.__module__}.{c.__qualname__}": _module_hash(c.__module__) for c in classes}
-        outside[self._py_func.__module__] = _module_hash(self._py_func.__module__)
+        packages = {item.__module__.split(".")[0] for item in (self._py_func, *classes)} - {"w2vtrain"}  # source_hash
+        modules = [name for name in sorted(sys.modules) if name.split(".")[0] in packages]  # they may use one another
+        outside = [(c.__module__, c.__qualname__) for c in classes], [(name, _module_hash(name)) for name in modules]
         _, processor, code = self._index_key(sig, codegen)  # code: hashes of the bytecode and the closure's values
         flags = (numba.__version__, numba.config.OPT, numba.config.BOUNDSCHECK)
         key = repr((source_hash(), outside, self._name, str(sig), processor, code, flags))
@@ -336,5 +337,9 @@ class _Implementation(CompileResultCacheImpl):
 
 @cache
 def _module_hash(name: str) -> str:
-    path = getattr(sys.modules.get(name), "__file__", None)
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
+    module = sys.modules.get(name)
+    if (path := getattr(module, "__file__", None)) is None:
+        return ""
+    in_archive = not Path(path).is_file()
+    data = module.__loader__.get_data(path) if in_archive else Path(path).read_bytes()  # type: ignore[union-attr]
+    return hashlib.sha256(data).hexdigest()

@@ -377,7 +377,7 @@ def test_graphs_of_other_packages_are_taken_over():
     )
     frame["source"] = frame["source"].map(str.encode)  # as pandas reads a binary column of Parquet
     assert steps(Walks(frame).graph) == pytest.approx(expected(edges), abs=1e-6)
-    matrix = coo_array(([2.0, 1, 1, 2, 0], ([0, 1, 0, 2, 2], [1, 2, 1, 2, 0])), shape=(4, 4))
+    matrix = coo_array(([2.0, 1, -1, 2, 2, 0], ([0, 1, 0, 0, 2, 2], [1, 2, 1, 1, 2, 0])), shape=(4, 4))
     for form in (matrix, csr_matrix(matrix)):
         graph = Walks(form, names="abcd").graph
         assert steps(graph) == pytest.approx(expected(edges, True), abs=1e-6)

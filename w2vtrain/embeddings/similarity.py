@@ -52,7 +52,7 @@ def evaluate_similarity(
     vectors: Vectors,
     path: str | Path,
     *,
-    restrict_vocab: int | None = 300_000,
+    restrict_vocab: int | None = None,
     case_insensitive: bool = True,
     protocol: Rules = PLAIN,
     columns: str | None = None,

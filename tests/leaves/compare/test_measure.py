@@ -66,6 +66,13 @@ def test_a_score_that_is_undefined_is_not_a_number_and_has_a_warning(tmp_path):
     assert "are covered, and their scores are equal" in said[2]
 
 
+def test_pairs_of_rare_words_count_as_in_eval(tmp_path):
+    words = [*map(str, range(300_000)), "x", "y", "z"]
+    (tmp_path / "rare.tsv").write_text("x\ty\t1\nx\tz\t2\n")
+    vectors = Vectors(words, np.array([*[[1.0, 0]] * 300_001, [0, 1], [1, 1]], np.float32))
+    assert measure.evaluate(vectors, None, [str(tmp_path / "rare.tsv")]) == {"rare": pytest.approx(1)}
+
+
 @pytest.mark.parametrize(("questions", "pairs"), [(None, ["a/men.txt", "b/men.csv"]), ("words.txt", ["analogies.txt"])])
 def test_scores_of_the_same_name_are_refused(questions, pairs):
     with pytest.raises(ConfigError, match=r"pairs: two scores would have the name '(men|analogies)'"):

@@ -273,14 +273,14 @@ def problem(line: bytes, separator: bytes) -> str:
     fields = fields_of(line, separator)
     if header_in(fields, False):
         return HEADER
+    if line.count(b";") > line.count(separator):
+        return "the fields seem to be separated by semicolons: replace these by tabs, and decimal commas by points"
     if separator != b" " and any(plain.lstrip().startswith(b'"') for _, plain in cells_in(line, separator)):
         return "a field begins with a quote that does not end it: put the field in quotes, and double those in it"
     if len(fields) > 2 and fields[2].startswith(b"{"):
         return f"attributes of NetworkX in place of a weight: {SAVE}"
     if 2 <= len(fields) <= 3 and not all(fields):
         return f"the {COLUMNS[fields.index(b'')]} is empty or null: fill it in, or delete this edge"
-    if separator == b" " and b";" in line:
-        return "the fields seem to be separated by semicolons: replace these by tabs, and decimal commas by points"
     if not 2 <= len(fields) <= 3:
         return f"expected two nodes and perhaps a weight, separated by {SEPARATORS[separator]}, got {line[:80]!r}"
     if max(map(len, fields[:2])) > MAX_TOKEN_BYTES:

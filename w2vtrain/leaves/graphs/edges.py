@@ -249,14 +249,11 @@ def no_edge(lines: list[bytes], separator: bytes) -> str | None:
     """Return what the first line seems to be if it seems to be no edge, by the other lines."""
     edges = [line for line in lines if line.strip() and not line.startswith(COMMENTS)]
     first, *others = (fields_of(edge, separator) for edge in edges)
-    if [field.isdigit() for field in first] == [True, True] and others and all(map(_is_weighted, others)):
+    are_weighted = [len(fields) == 3 and is_number(fields[2]) for fields in others]
+    if [field.isdigit() for field in first] == [True, True] and others and all(are_weighted):
         return LIKE_COUNTS
     are_numbers = [field.isdigit() for fields in others for field in fields[:2]]
     return LIKE_HEADER if all(are_numbers) and others and not any(field.isdigit() for field in first[:2]) else None
-
-
-def _is_weighted(fields: list[bytes]) -> bool:
-    return len(fields) == 3 and is_number(fields[2])
 
 
 def is_number(field: bytes) -> bool:

@@ -99,7 +99,8 @@ LAYOUTS = {
     "wordsim": "Word 1,Word 2,Human (mean)\r\nold,new,1.5\r\nwater,river,8\r\nbook,a paper,7\r\n",
     "wordsim-raters": "\ufeffWord 1,Word 2,Human (Mean),1,2\nold,new,1.5,1,2\nwater,river,8,9,7\nbook,a paper,7,7,7\n",
     "raters-first": "word1,word2,1,2,mean\nold,new,1,2,1.5\nwater,river,9,7,8\nbook,a paper,7,7,7\n",
-    "numbered-raters": "Word 1\tWord 2\t1\t2\tAverage\nold\tnew\t1\t2\t1.5\nwater\triver\t9\t7\t8\nbook\ta paper\t7\t7\t7\n",
+    "numbered-raters": "Word 1\tWord 2\t1\t2\tAverage\nold\tnew\t1\t2\t1.5\nwater\triver\t9\t7\t8\n"
+    "book\ta paper\t7\t7\t7\n",
     "quoted": '"word1","word2","score"\n"old","new","1.5"\n"water","river","8"\n"book","a paper","7"\n',
     "quoted-tabs": '"word1"\t"word2"\t"score"\n" old "\t"new"\t"1.5"\nwater\triver\t8\n"book"\t"a paper"\t7\n',
     "indented": '\told new 1.5\n\twater river 8\n\tbook "a paper" 7\n',

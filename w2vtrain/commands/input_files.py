@@ -178,9 +178,7 @@ def check_repeatable(inputs: Sequence[str]) -> None:
     """Raise UsageError for standard input and for pipes of a shell, as for <(...), which several runs cannot read."""
     for file in inputs:
         if file == STDOUT or OPEN_FILE.fullmatch(file):
-            raise UsageError(
-                f"{file}: each run reads it again, which stdin and pipes cannot repeat: write it to a file"
-            )
+            raise UsageError(f"{file}: each run reads it again, which stdin and pipes prevent: write it to a file")
 
 
 def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:

@@ -233,7 +233,7 @@ def read_plain_pairs(path: str | Path, delimiter: str | None, encoding: str) -> 
     """
     for number, line in text_lines(path, encoding):
         fields = line.split(delimiter)
-        rating = file_number(fields[2]) if len(fields) == 3 else None
+        rating = file_number(fields[2].strip()) if len(fields) == 3 else None
         if rating is not None and not line.startswith("#"):
             yield fields[0], fields[1], rating
         elif not line.startswith("#"):

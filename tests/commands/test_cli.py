@@ -246,7 +246,7 @@ def test_eval_analogies_reports_coverage_as_text_and_json(trained, tmp_path):
     assert "coverage 50.0%" in out
     out, _ = w2vtrain("eval", "analogies", trained / "vectors.txt", "-", "--json", stdin=questions.read_text())
     report = json.loads(out)
-    assert (report["total"]["answered"], report["total"]["asked"]) == (1, 2)
+    assert (report["file"], report["total"]["answered"], report["total"]["asked"]) == ("-", 1, 2)
 
 
 def test_eval_similarity_uses_wordsim353_by_default_and_fails_below_fail_under(trained):

@@ -196,7 +196,7 @@ def test_evaluations_skip_lines_that_are_no_questions_or_pairs(keyed, tmp_path):
         assert few.evaluate_word_analogies(put(tmp_path, text), dummy4unknown=value)[0] == score
     none = [{"section": name, "correct": [], "incorrect": []} for name in ("s", "Total accuracy")]
     assert few.evaluate_word_analogies(put(tmp_path, ": s\n? ? ? ?\n")) == (0.0, none)
-    pairs = "# x\na;b;1\na;?;2\na;c;3\nb;c;x\nb;d;4\n"
+    pairs = "# x\na;b;1\na;?;2\na;c;3\nb;c;x\nb;d; 4\n"
     _, spearman, unknown = few.evaluate_word_pairs(put(tmp_path, pairs), delimiter=";")
     assert (spearman[0], unknown) == (pytest.approx(1), 25)
     assert few.evaluate_word_pairs(put(tmp_path, pairs), delimiter=";", dummy4unknown=0)[1] == spearman

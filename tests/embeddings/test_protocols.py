@@ -5,7 +5,7 @@ import pytest
 from word_vectors import DATA, QUESTIONS, in_gensim, put, structured, vectors_of
 
 from w2vtrain.embeddings.analogies import evaluate_analogies
-from w2vtrain.embeddings.bundled import bundled_sets
+from w2vtrain.embeddings.bundled import EvaluationSet, bundled_sets
 from w2vtrain.embeddings.evaluation_rules import PROTOCOLS
 from w2vtrain.embeddings.evaluation_table import evaluate_all
 from w2vtrain.embeddings.similarity import evaluate_similarity
@@ -144,3 +144,10 @@ def test_the_table_has_every_bundled_set_and_says_which_the_vocabulary_does_not_
     assert flat[1].note == "the correlation is undefined: 4 of 353 pairs are covered, and their similarities are equal"
     with pytest.raises(NoKnownWords):
         evaluate_analogies(vectors_of(["x", "y"], np.eye(2)), QUESTIONS)
+
+
+def test_sets_without_an_answer_say_among_which_words(tmp_path):
+    texts = {"analogies": ": s\na b c d\n", "similarity": "a d 1\n", "outliers": "c\nd\n\na\n", "categories": "c\tx\n"}
+    sets = [EvaluationSet(kind, kind, put(tmp_path, text, kind)) for kind, text in texts.items()]
+    rows = evaluate_all(vectors_of("abcd", np.eye(4)), sets, restrict_vocab=2, analogy_words=2)
+    assert [row.note.rpartition(" among ")[2] for row in rows] == ["the first 2 words of the vocabulary"] * 4

@@ -64,9 +64,9 @@ def test_the_first_of_words_that_differ_only_in_case_is_used(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x y 1\ny z 2\n", "file.txt: none of its 2 pairs has both words in the vocabulary"),
-        ("1,x,2\n2,y,3\n", "in the vocabulary: one of each is a number; columns names other columns"),
-        ("", "file.txt: none of its 0 pairs has both words in the vocabulary"),
+        ("x y 1\ny z 2\n", "file.txt: none of its 2 pairs has both words among the first"),
+        ("1,x,2\n2,y,3\n", "of the vocabulary: one of each is a number; columns names other columns"),
+        ("", "file.txt: none of its 0 pairs has both words among the first"),
         ("a b 1\nx y 2\n", "1 of 2 pairs are covered, and their scores are equal"),
         ("a b 1\na c 1\n", "2 of 2 pairs are covered, and their scores are equal"),
         ("a b 1\nc d 2\n", "2 of 2 pairs are covered, and their similarities are equal"),
@@ -99,6 +99,8 @@ LAYOUTS = {
     "wordsim": "Word 1,Word 2,Human (mean)\r\nold,new,1.5\r\nwater,river,8\r\nbook,a paper,7\r\n",
     "wordsim-raters": "\ufeffWord 1,Word 2,Human (Mean),1,2\nold,new,1.5,1,2\nwater,river,8,9,7\nbook,a paper,7,7,7\n",
     "raters-first": "word1,word2,1,2,mean\nold,new,1,2,1.5\nwater,river,9,7,8\nbook,a paper,7,7,7\n",
+    "numbered-raters": "Word 1\tWord 2\t1\t2\tAverage\nold\tnew\t1\t2\t1.5\nwater\triver\t9\t7\t8\n"
+    "book\ta paper\t7\t7\t7\n",
     "quoted": '"word1","word2","score"\n"old","new","1.5"\n"water","river","8"\n"book","a paper","7"\n',
     "quoted-tabs": '"word1"\t"word2"\t"score"\n" old "\t"new"\t"1.5"\nwater\triver\t8\n"book"\t"a paper"\t7\n',
     "indented": '\told new 1.5\n\twater river 8\n\tbook "a paper" 7\n',

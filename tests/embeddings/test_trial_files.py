@@ -23,6 +23,7 @@ ROWS = [("king", "queen", 8.5), ("man", "woman", 8.3)]
     [
         "id,first,second,gold\n1,king,queen,8.5\n2,man,woman,8.3\n",
         "word1,word2,rank,gold\nking,queen,1,8.5\nman,woman,2,8.3\n",
+        "word1,word2,1,2,gold\nking,queen,9,8,8.5\nman,woman,8,9,8.3\n",
         "relation,word1,second,gold\nt,king,queen,8.5\nS,man,woman,8.3\n",
         "relation,first,second,gold\nt,king,queen,8.5\nS,man,woman,8.3\n",
     ],

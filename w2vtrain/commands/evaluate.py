@@ -273,7 +273,7 @@ def _print_score(
             facts, limit = {**facts, "restrict_vocab": limit, **counts}, None
         report = evaluate(loaded, path, restrict_vocab=limit, case_insensitive=not case_sensitive, **options)
     if as_json:
-        echo_json(report.to_dict() | facts)
+        echo_json({**report.to_dict(), "file": dataset, **facts})
     else:
         for line in lines(report):
             echo(line)

@@ -175,9 +175,10 @@ def check_different(outputs: Sequence[str], inputs: Sequence[str]) -> None:
 
 
 def check_repeatable(inputs: Sequence[str]) -> None:
-    """Raise UsageError for standard input, which several runs cannot read."""
-    if "-" in inputs:
-        raise UsageError("-: each run reads the text again, which stdin cannot repeat: write it to a file")
+    """Raise UsageError for standard input and for pipes of a shell, as for <(...), which several runs cannot read."""
+    for file in inputs:
+        if file == STDOUT or OPEN_FILE.fullmatch(file):
+            raise UsageError(f"{file}: each run reads it again, which stdin and pipes prevent: write it to a file")
 
 
 def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:

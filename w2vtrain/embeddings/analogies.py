@@ -21,6 +21,7 @@ from w2vtrain.embeddings.evaluation_rules import (
     PLAIN,
     Report,
     Rules,
+    among,
     case_folding,
     first_indices,
 )
@@ -210,10 +211,8 @@ def evaluate_analogies(
     words, fold = vectors.words[:restrict_vocab], protocol.fold if case_insensitive else str
     questions = Questions(read_questions(path), words, fold)
     if not questions.is_known.any():
-        raise NoKnownWords(
-            f"{path}: none of its {len(questions.indices):,} questions has all four words among the first "
-            f"{len(words):,} words of the vocabulary"
-        )
+        asked = len(questions.indices)
+        raise NoKnownWords(f"{path}: none of its {asked:,} questions has all four words {among(words)}")
     answer = partial(nearest_to_analogies, vectors.matrix[: len(words)], method=method, protocol=protocol)
     scores = tuple(questions.scores(questions.are_correct(answer), questions.is_known | protocol.unknown))
     unknown = int(np.count_nonzero(~questions.is_known))

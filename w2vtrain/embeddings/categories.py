@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import fields_of, rows_of
-from w2vtrain.embeddings.evaluation_rules import Report, case_folding, first_indices
+from w2vtrain.embeddings.evaluation_rules import Report, among, case_folding, first_indices
 from w2vtrain.embeddings.intervals import wilson_interval
 from w2vtrain.errors import DataError, NoKnownWords, UndefinedScore
 from w2vtrain.formats.transforms import unit_rows
@@ -79,7 +79,7 @@ def evaluate_categories(
     are of one category.
     """
     fold = case_folding(case_insensitive)
-    first = first_indices(vectors.words[:restrict_vocab], fold)
+    first = first_indices(known := vectors.words[:restrict_vocab], fold)
     asked, rows, labels = 0, [], []  # type: int, list[int], list[str]
     for word, category in read_categories(path):
         asked += 1
@@ -88,7 +88,7 @@ def evaluate_categories(
             rows.append(row)
             labels.append(category)
     if not rows:
-        raise NoKnownWords(f"{path}: none of its {asked:,} words has a vector")
+        raise NoKnownWords(f"{path}: none of its {asked:,} words has a vector {among(known)}")
     names, truth = np.unique(labels, return_inverse=True)
     if len(names) < 2:
         raise UndefinedScore(

@@ -17,7 +17,7 @@ from w2vtrain.system.reading import read_lines
 logger = logging.getLogger(__name__)
 # Maximum size in bytes of the text of an evaluation set and of each of its lines. The largest known set has 4 MB.
 MAX_SET_BYTES, MAX_LINE_BYTES = 64 << 20, 64 << 10
-SCORES = ("score", "simlex999", "humanmean", "mean", "rating", "similarity", "relatedness")
+SCORES = ("score", "simlex999", "humanmean", "mean", "average", "avgscore", "rating", "similarity", "relatedness")
 """Names of columns of scores, as published, in lower case and with letters and digits only."""
 WORD_COLUMNS = (("word1", "w1"), ("word2", "w2"))
 """Names of the columns of both words."""
@@ -148,7 +148,8 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
     """Return the places of two words and a score, by the cells of the first lines, and whether one is a header."""
     first, second = rows[0], rows[:2][-1]
     names = [re.sub(r"[\W_]", "", cell).lower() for cell in first]
-    is_header = all(set(names) & {*known} for known in (*WORD_COLUMNS, SCORES))
+    above_numbers = (cell for cell, below in zip(first, second, strict=False) if _is_number(below))
+    is_header = all(set(names) & {*known} for known in WORD_COLUMNS) and not all(map(_is_number, above_numbers))
     is_data = not is_header and any(map(_is_number, first[2:]))
     names = [] if is_data else names
     if columns:
@@ -168,14 +169,14 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
         named = [names.index(name) for name in SCORES if name in names]
         numbers = [place for place, cell in enumerate(second) if place >= after and _is_number(cell)]
         places.append((named + numbers + [after])[0])
-        are_words_clear = all(set(names) & {*known} for known in WORD_COLUMNS) or _have_words(rows[1:] or rows, places)
+        are_words_clear = is_header or _have_words(rows[1:] or rows, places)
         if not are_words_clear or (not (is_data or named) and len(numbers) > 1):
             raise UsageError(
                 f"{path}: it is not clear which columns have the words and the score: name them as"
                 f" WORD,WORD,SCORE in {columns_option()}; the columns are {', '.join(first)[:200]}"
             )
     name = first[places[2]] if places[2] < len(first) else ""
-    has_header = name[:1].isalpha() and not _is_number(name)
+    has_header = is_header or (name[:1].isalpha() and not _is_number(name))
     if has_header and not columns and not set(names) & {*SCORES, *chain(*WORD_COLUMNS)}:
         logger.warning("%s: the line %r is taken for the names of columns: it has no score", path, " ".join(first)[:60])
     return places, has_header
@@ -232,7 +233,7 @@ def read_plain_pairs(path: str | Path, delimiter: str | None, encoding: str) -> 
     """
     for number, line in text_lines(path, encoding):
         fields = line.split(delimiter)
-        rating = file_number(fields[2]) if len(fields) == 3 else None
+        rating = file_number(fields[2].strip()) if len(fields) == 3 else None
         if rating is not None and not line.startswith("#"):
             yield fields[0], fields[1], rating
         elif not line.startswith("#"):

@@ -55,6 +55,11 @@ def first_indices(words: Sequence[str], fold: Callable[[str], str]) -> dict[str,
     return {fold(word): index for index, word in reversed(list(enumerate(words)))}
 
 
+def among(words: Sequence[str]) -> str:
+    """Return the end of a message about a set of which nothing can be answered with these words."""
+    return f"among the first {len(words):,} words of the vocabulary"
+
+
 @dataclass(frozen=True)
 class Report:
     """Scores on the set in the file `path`, with the settings that a comparison with other results must state.

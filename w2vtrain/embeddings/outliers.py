@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import text_lines
-from w2vtrain.embeddings.evaluation_rules import Report, case_folding, first_indices
+from w2vtrain.embeddings.evaluation_rules import Report, among, case_folding, first_indices
 from w2vtrain.embeddings.intervals import grouped_interval
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords
 from w2vtrain.formats.transforms import unit_rows
@@ -102,7 +102,7 @@ def evaluate_outliers(
     Raise the errors of `read_topics`, and NoKnownWords if no outlier can be compared with two words of its topic.
     """
     fold = case_folding(case_insensitive)
-    first = first_indices(vectors.words[:restrict_vocab], fold)
+    first = first_indices(known := vectors.words[:restrict_vocab], fold)
 
     def rows(words: list[str]) -> list[int]:
         ids = [first.get(fold(word), first.get(fold(word.replace(" ", "_")), -1)) for word in words]
@@ -119,7 +119,7 @@ def evaluate_outliers(
         positions += float((places / len(words)).sum())
         compact.append(compactness)
     if not is_last:
-        raise NoKnownWords(f"{path}: none of its {asked:,} outliers has a vector, and two words of its topic")
+        raise NoKnownWords(f"{path}: none of its {asked:,} outliers and 2 of its topic have vectors {among(known)}")
     counts = [int(topic.sum()) for topic in is_last]
     sizes = [len(topic) for topic in is_last]
     return OutlierReport(

@@ -7,7 +7,7 @@ vectors are never compared with each other, so they may have different dimension
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, compress
 from typing import Any
 
 import numpy as np
@@ -80,8 +80,7 @@ def shared_words(files: Sequence[Vectors], restrict_vocab: int | None = None) ->
     others = [set(file.words[:restrict_vocab]) for file in files[1:]]
     words = [word for word in files[0].words[:restrict_vocab] if all(word in other for other in others)]
     for file in files:
-        index = _index(file)
-        words = [word for word in words if file.matrix[index[word]].any()]
+        words = list(compress(words, map(np.any, rows_of(file, words))))
     if len(words) < 2:
         raise DataError(
             f"words with vectors in common: {len(words)}, but a comparison needs 2 or more; words must be spelled"
@@ -92,13 +91,9 @@ def shared_words(files: Sequence[Vectors], restrict_vocab: int | None = None) ->
 
 def rows_of(vectors: Vectors, words: Sequence[str]) -> NDArray[np.float32]:
     """Return the vectors (n, d) of n words that a file has."""
-    index = _index(vectors)
+    index = {word: row for row, word in enumerate(vectors.words)}
     rows: NDArray[np.float32] = np.asarray(vectors.matrix[[index[word] for word in words]], np.float32)
     return rows
-
-
-def _index(vectors: Vectors) -> dict[str, int]:
-    return {word: row for row, word in enumerate(vectors.words)}
 
 
 def nearest_others(matrix: NDArray[np.float32], rows: NDArray[np.int64], k: int) -> NDArray[np.int64]:

@@ -636,10 +636,11 @@ def test_a_result_is_not_reused_if_a_text_has_changed(tmp_path, w2vtrain_here):
     [
         ["compare", "-", "-o", "out", "--heldout", "text"],
         ["compare", "text", "-o", "out", "--heldout", "-"],
+        ["compare", "text", "-o", "out", "--heldout", "text", "--pairs", "/dev/fd/63"],
         ["bench", "-"],
     ],
 )
-def test_texts_that_several_runs_read_cannot_be_standard_input(tmp_path, w2vtrain_here, words):
+def test_what_several_runs_read_cannot_be_standard_input_or_a_pipe(tmp_path, w2vtrain_here, words):
     (tmp_path / "text").write_text("a b\n" * 9)
     code, _, said = w2vtrain_here(words, tmp_path)
     assert (code, "write it to a file" in said) == (2, True)

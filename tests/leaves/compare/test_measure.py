@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from w2vtrain.errors import ConfigError, Relayed
+from w2vtrain.errors import ConfigError, DataError, Relayed
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.leaves.compare import measure
 from w2vtrain.leaves.compare.systems import Job
@@ -66,7 +66,22 @@ def test_a_score_that_is_undefined_is_not_a_number_and_has_a_warning(tmp_path):
     assert "are covered, and their scores are equal" in said[2]
 
 
+def test_pairs_of_rare_words_count_as_in_eval(tmp_path):
+    words = [*map(str, range(300_000)), "x", "y", "z"]
+    (tmp_path / "rare.tsv").write_text("x\ty\t1\nx\tz\t2\n")
+    vectors = Vectors(words, np.array([*[[1.0, 0]] * 300_001, [0, 1], [1, 1]], np.float32))
+    assert measure.evaluate(vectors, None, [str(tmp_path / "rare.tsv")]) == {"rare": pytest.approx(1)}
+
+
 @pytest.mark.parametrize(("questions", "pairs"), [(None, ["a/men.txt", "b/men.csv"]), ("words.txt", ["analogies.txt"])])
 def test_scores_of_the_same_name_are_refused(questions, pairs):
     with pytest.raises(ConfigError, match=r"pairs: two scores would have the name '(men|analogies)'"):
         measure.check_scored(questions, pairs)
+
+
+@pytest.mark.parametrize("kind", ["questions", "pairs"])
+def test_empty_sets_are_refused_before_training(tmp_path, kind):
+    path = tmp_path / "empty.txt"
+    path.write_text("# what is left of a download\n")
+    with pytest.raises(DataError, match=r"empty\.txt: has no questions or pairs"):
+        measure.check_scored(*((str(path), ()) if kind == "questions" else (None, [str(path)])))

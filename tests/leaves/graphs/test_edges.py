@@ -156,6 +156,8 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("#walk.py\n# GMT Sun Nov 29 08:00:00 2026\n#\n0 1 2\n1 2\n", 4, "this is an adjacency list"),
         ("a b {'weight': 3}\n", 1, "attributes of NetworkX in place of a weight"),
         ("node1,node2\na,b\n", 1, "this line names columns"),
+        ('"a";"b";"1,5"\n', 1, "separated by semicolons: replace these by tabs, and decimal commas by points"),
+        ("a;b c;d -1\n", 1, "the weight is -1"),
         ("a,b\n,b\n", 2, "the source is empty or null"),
         ("a,b,\n", 1, "the weight is empty or null"),
         ("a,b,1,\n", 1, "separated by commas"),
@@ -377,7 +379,7 @@ def test_graphs_of_other_packages_are_taken_over():
     )
     frame["source"] = frame["source"].map(str.encode)  # as pandas reads a binary column of Parquet
     assert steps(Walks(frame).graph) == pytest.approx(expected(edges), abs=1e-6)
-    matrix = coo_array(([2.0, 1, 1, 2, 0], ([0, 1, 0, 2, 2], [1, 2, 1, 2, 0])), shape=(4, 4))
+    matrix = coo_array(([2.0, 1, -1, 2, 2, 0], ([0, 1, 0, 0, 2, 2], [1, 2, 1, 1, 2, 0])), shape=(4, 4))
     for form in (matrix, csr_matrix(matrix)):
         graph = Walks(form, names="abcd").graph
         assert steps(graph) == pytest.approx(expected(edges, True), abs=1e-6)

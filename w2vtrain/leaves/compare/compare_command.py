@@ -27,7 +27,7 @@ from w2vtrain.config import ROWS, Settings, resolve
 from w2vtrain.errors import ConfigError, Diverged, OutputError
 from w2vtrain.parsers import MAX_SECONDS, Real, Whole
 from w2vtrain.system.machine import threads_of
-from w2vtrain.system.reading import digest, open_input
+from w2vtrain.system.reading import digest
 from w2vtrain.system.terminal import echo
 
 
@@ -87,9 +87,6 @@ def compare(
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
     scored = [path for path in (values["heldout"], values["test"], values["questions"], *values["pairs"]) if path]
     check_repeatable([*corpus, *scored])
-    for path in scored:
-        with open_input(path):
-            pass
     check_scored(values["questions"], values["pairs"])
     trained = [file.path for file in corpus_of(corpus, settings).files]
     joined = [settings.phrases] if settings.phrases else []

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from w2vtrain.embeddings.analogies import evaluate_analogies
 from w2vtrain.embeddings.datasets import read_pairs, read_questions
 from w2vtrain.embeddings.similarity import evaluate_similarity
-from w2vtrain.errors import ConfigError, NoKnownWords, Relayed, UndefinedScore, shown
+from w2vtrain.errors import ConfigError, DataError, NoKnownWords, Relayed, UndefinedScore, shown
 from w2vtrain.formats.vectors import Vectors, read_vectors
 from w2vtrain.leaves.compare.systems import Job, child
 from w2vtrain.system.children import ChildEnded, run_child
@@ -127,13 +127,16 @@ def evaluate(
 def check_scored(questions: str | None, pairs: Sequence[str]) -> None:
     """Read the files that `evaluate` reads, before training.
 
-    Raise InputMissing or DataError if one is invalid, and ConfigError if two scores would have the same name.
+    Raise InputMissing or DataError if one is invalid or empty, and ConfigError if two scores would have the same name.
     """
     names = [*(["analogies"] if questions else []), *(Path(path).stem for path in pairs)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigError(f"pairs: two scores would have the name {shown(twice)}: rename a file, or leave it out")
-    for rows in [*map(read_questions, [questions] if questions else ()), *map(read_pairs, pairs)]:
-        deque(rows, 0)
+    files: list[tuple[str, Iterator[Any]]] = [(path, read_pairs(path)) for path in pairs]
+    files += [(questions, read_questions(questions))] if questions else []
+    for path, rows in files:
+        if not deque(rows, 1):
+            raise DataError(f"{path}: has no questions or pairs")
 
 
 def warm_up(job: Job) -> None:

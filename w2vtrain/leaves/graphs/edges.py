@@ -249,14 +249,11 @@ def no_edge(lines: list[bytes], separator: bytes) -> str | None:
     """Return what the first line seems to be if it seems to be no edge, by the other lines."""
     edges = [line for line in lines if line.strip() and not line.startswith(COMMENTS)]
     first, *others = (fields_of(edge, separator) for edge in edges)
-    if [field.isdigit() for field in first] == [True, True] and others and all(map(_is_weighted, others)):
+    are_weighted = [len(fields) == 3 and is_number(fields[2]) for fields in others]
+    if [field.isdigit() for field in first] == [True, True] and others and all(are_weighted):
         return LIKE_COUNTS
     are_numbers = [field.isdigit() for fields in others for field in fields[:2]]
     return LIKE_HEADER if all(are_numbers) and others and not any(field.isdigit() for field in first[:2]) else None
-
-
-def _is_weighted(fields: list[bytes]) -> bool:
-    return len(fields) == 3 and is_number(fields[2])
 
 
 def is_number(field: bytes) -> bool:
@@ -273,14 +270,14 @@ def problem(line: bytes, separator: bytes) -> str:
     fields = fields_of(line, separator)
     if header_in(fields, False):
         return HEADER
+    if line.count(b";") > line.count(separator):
+        return "the fields seem to be separated by semicolons: replace these by tabs, and decimal commas by points"
     if separator != b" " and any(plain.lstrip().startswith(b'"') for _, plain in cells_in(line, separator)):
         return "a field begins with a quote that does not end it: put the field in quotes, and double those in it"
     if len(fields) > 2 and fields[2].startswith(b"{"):
         return f"attributes of NetworkX in place of a weight: {SAVE}"
     if 2 <= len(fields) <= 3 and not all(fields):
         return f"the {COLUMNS[fields.index(b'')]} is empty or null: fill it in, or delete this edge"
-    if separator == b" " and b";" in line:
-        return "the fields seem to be separated by semicolons: replace these by tabs, and decimal commas by points"
     if not 2 <= len(fields) <= 3:
         return f"expected two nodes and perhaps a weight, separated by {SEPARATORS[separator]}, got {line[:80]!r}"
     if max(map(len, fields[:2])) > MAX_TOKEN_BYTES:

@@ -45,14 +45,15 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
     check_texts([output], corpus, [file.path for file in text.files], force)
     console, started = Console(quiet), time.monotonic()
     with closing(console):
+        events = console.events()
         vocabulary, stats = count(
             text,
             min_count=settings.min_count,
             max_vocab=settings.max_vocab,
             threads=threads_of(settings.threads)[0],
-            progress=console.events().reading,
+            progress=events.reading,
+            warn=events.warning,
         )
-    stats.report(text.name, console.events().warning)
     vocabulary.save(output, force, where=text.name)
     console.say(
         f"{stats.token_count:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"

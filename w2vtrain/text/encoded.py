@@ -273,15 +273,16 @@ def read(
     threads: int = 1,
     folder: Path | None = None,
     progress: OnRead | None = None,
+    warn: Callable[[str], None] | None = None,
     encodes: bool = True,
 ) -> Counted:
     """Read a source once: count all its words, and keep the numbers of its tokens on disk until `Counted.close`.
 
     folder: where files are created (None: the system's folder for temporary files). They have no names, so nothing is
     left behind however the process ends. They take 4 bytes per token, and as much again per `Counted.encode`.
-    progress: called from the calling thread. encodes: whether the numbers are kept; if not, the result has words,
-    counts and statistics, but cannot encode, and only joining phrases writes files. Memory holds the words, and one
-    block per thread.
+    progress: called from the calling thread; warn: called with what was skipped or replaced. encodes: whether the
+    numbers are kept; if not, the result has words, counts and statistics, but cannot encode, and only joining phrases
+    writes files. Memory holds the words, and one block per thread.
 
     Raise DataError if the data are not text, InputMissing if a file cannot be read, OutputError if a file cannot be
     created, WriteError if the disk is full, and whatever an iterable of the user raises.
@@ -292,7 +293,10 @@ def read(
     try:
         with naming(place):
             counting.run(progress)
-            return Counted(counting)
+            counted = Counted(counting)
+        if warn:
+            counted.stats.report(source.name, warn)
+        return counted
     except BaseException:
         counting.close()
         raise
@@ -305,14 +309,15 @@ def count(
     max_vocab: int | None = None,
     threads: int = 1,
     progress: OnRead | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> tuple[Vocabulary, CorpusStats]:
     """Return the vocabulary and the statistics of a source, without writing anything.
 
     min_count: leave out words that occur less often; max_vocab: keep only this many of the most frequent words;
-    progress: called from the calling thread. Raise DataError if the data are not text or fewer than 2 words are left,
-    InputMissing if a file cannot be read.
+    progress, warn: see `read`. Raise DataError if the data are not text or fewer than 2 words are left, InputMissing if
+    a file cannot be read.
     """
-    counted = read(source, threads=threads, progress=progress, encodes=False)
+    counted = read(source, threads=threads, progress=progress, warn=warn, encodes=False)
     vocabulary = counted.vocabulary(min_count, max_vocab)
     missing = counted.token_count - int(vocabulary.counts.sum())
     return vocabulary, replace(counted.stats, out_of_vocabulary=missing)

@@ -106,7 +106,8 @@ def phrases(
     """
     with imports():
         from w2vtrain.commands.console import Console
-        from w2vtrain.text.phrase_finding import find_in, read_text
+        from w2vtrain.text.encoded import read
+        from w2vtrain.text.phrase_finding import find_in
         from w2vtrain.text.phrase_joining import joined_text
         from w2vtrain.text.phrase_table import Scoring
         from w2vtrain.text.vocabulary import Vocabulary
@@ -125,7 +126,8 @@ def phrases(
     folder = encoding_folder(cache_dir, outputs[0])
     with closing(console):
         events = console.events()
-        lines = read_text(text, threads=threads, folder=folder, progress=events.reading, warn=events.warning)
+        with read(text, threads=threads, folder=folder, progress=events.reading, warn=events.warning) as counted:
+            lines = counted.text()
     before, table = int(lines.counts.sum()), text.phrases
     if table is None:
         table, lines = find_in(lines, scoring, folder, threads)

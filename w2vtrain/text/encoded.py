@@ -196,6 +196,14 @@ class Counted:
             counting = self._counting
             raise no_tokens(counting.source.name, counting.reader.text_bytes, counting.total(word_table.OVERLONG))
 
+    def text(self) -> "Lines":
+        """Return the ids of all words, which can be used after `close`. Raise DataError if there are no words."""
+        from w2vtrain.text.phrase_joining import Lines, lines_of
+
+        self.require_tokens()
+        with naming(self._counting.folder):
+            return self._text if isinstance(self._text, Lines) else lines_of(self._text, self._merged)
+
     def encode(
         self, vocabulary: Vocabulary, *, max_sentence: int = 10_000, sentence_end: bool = False, numbered: bool = False
     ) -> EncodedCorpus:

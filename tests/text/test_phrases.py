@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import encode
+from reference import count, encode
 
 import w2vtrain
 from tests.text.gensim_phrases import CASES, SIZES, STORED, by_gensim, digest, lines
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.text.encoded import count, read
+from w2vtrain.text.encoded import read
 from w2vtrain.text.phrase_finding import find_in
 from w2vtrain.text.phrase_joining import joined_text
 from w2vtrain.text.phrase_table import COLUMNS, MAGIC, Phrase, PhraseTable, Scoring

@@ -38,22 +38,16 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
     """Count the words of CORPUS and write one `word count` per line, most frequent first."""
     with imports():
         from w2vtrain.commands.console import Console
-        from w2vtrain.text.encoded import count
+        from w2vtrain.text.encoded import read
         from w2vtrain.training.inputs import corpus_of
     settings, _ = resolve(given(flags, COUNTING))
     text = corpus_of(corpus, settings)
     check_texts([output], corpus, [file.path for file in text.files], force)
     console, started = Console(quiet), time.monotonic()
     with closing(console):
-        events = console.events()
-        vocabulary, stats = count(
-            text,
-            min_count=settings.min_count,
-            max_vocab=settings.max_vocab,
-            threads=threads_of(settings.threads)[0],
-            progress=events.reading,
-            warn=events.warning,
-        )
+        events, threads = console.events(), threads_of(settings.threads)[0]
+        with read(text, threads=threads, progress=events.reading, warn=events.warning, encodes=False) as counted:
+            vocabulary, stats = counted.vocabulary(settings.min_count, settings.max_vocab), counted.stats
     vocabulary.save(output, force, where=text.name)
     console.say(
         f"{stats.token_count:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"

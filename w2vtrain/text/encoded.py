@@ -310,27 +310,6 @@ def read(
         raise
 
 
-def count(
-    source: Source,
-    *,
-    min_count: int = 5,
-    max_vocab: int | None = None,
-    threads: int = 1,
-    progress: OnRead | None = None,
-    warn: Callable[[str], None] | None = None,
-) -> tuple[Vocabulary, CorpusStats]:
-    """Return the vocabulary and the statistics of a source, without writing anything.
-
-    min_count: leave out words that occur less often; max_vocab: keep only this many of the most frequent words;
-    progress, warn: see `read`. Raise DataError if the data are not text or fewer than 2 words are left, InputMissing if
-    a file cannot be read.
-    """
-    counted = read(source, threads=threads, progress=progress, warn=warn, encodes=False)
-    vocabulary = counted.vocabulary(min_count, max_vocab)
-    missing = counted.token_count - int(vocabulary.counts.sum())
-    return vocabulary, replace(counted.stats, out_of_vocabulary=missing)
-
-
 @contextmanager
 def naming(folder: Path | None) -> Iterator[None]:
     """Add to the message of a WriteError the folder that is full, and the option that helps."""

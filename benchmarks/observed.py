@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from w2vtrain.config import Settings
 from w2vtrain.leaves.compare.measure import Measurement, measure
 from w2vtrain.leaves.compare.systems import Job, child
-from w2vtrain.text.encoded import count
+from w2vtrain.text.encoded import read
 from w2vtrain.training.inputs import corpus_of
 
 
@@ -52,5 +52,5 @@ def observe(job: Job, questions: str | None = None, pairs: tuple[str, ...] = ())
 def _counts(corpus: str, min_count: int, max_vocab: int | None) -> NDArray[Any]:
     """Return the counts (V,) of the words in the vocabulary of a job."""
     text, threads = corpus_of([corpus], Settings()), os.cpu_count() or 1
-    vocabulary, _ = count(text, min_count=min_count, max_vocab=max_vocab, threads=threads)
-    return vocabulary.counts
+    with read(text, threads=threads, encodes=False) as counted:
+        return counted.vocabulary(min_count, max_vocab).counts

@@ -16,7 +16,7 @@ import numpy as np
 from w2vtrain.probability.noise import noise_distribution
 from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.probability.trees import Tree, huffman
-from w2vtrain.text.encoded import count
+from w2vtrain.text.encoded import read
 from w2vtrain.text.text_files import Corpus
 
 FOLDER = Path(__file__).parent
@@ -64,7 +64,8 @@ def program(steps: int = 3) -> tuple[str, dict[str, Any]]:
 
 def counted() -> tuple[list[str], np.ndarray]:
     """Return the words of the demo corpus and their counts (V,), the most frequent first."""
-    vocabulary, _ = count(Corpus([str(FOLDER.parent / "data/simplewiki.txt")], "simple"))
+    with read(Corpus([str(FOLDER.parent / "data/simplewiki.txt")], "simple"), encodes=False) as counted:
+        vocabulary = counted.vocabulary()
     return list(vocabulary.words), np.asarray(vocabulary.counts)
 
 

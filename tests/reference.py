@@ -51,6 +51,12 @@ def encode(source, *, min_count=5, max_vocab=None, vocabulary=None, threads=1, f
         return counted.encode(vocabulary or counted.vocabulary(min_count, max_vocab), **how)
 
 
+def count(source, *, min_count=5, max_vocab=None, threads=1):
+    """Return the vocabulary of a source and its statistics, as `vocab` finds them, which encodes nothing."""
+    with read(source, threads=threads, encodes=False) as counted:
+        return counted.vocabulary(min_count, max_vocab), counted.stats
+
+
 def first_lines(count, path):
     """Write the first `count` lines of the demo corpus to a file, and return its path."""
     lines = DEMO.read_text(encoding="utf-8").splitlines(keepends=True)

@@ -18,8 +18,8 @@ from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.formats.vectors import Vectors
 from w2vtrain.keywords import FurtherSettings, ReadingSettings, TrainingSettings, with_settings
 from w2vtrain.progress_bar import progress_bar
-from w2vtrain.text.encoded import EncodedCorpus
-from w2vtrain.text.phrase_finding import find_in, read_text
+from w2vtrain.text.encoded import EncodedCorpus, read
+from w2vtrain.text.phrase_finding import find_in
 from w2vtrain.text.phrase_table import PhraseTable, Scoring
 from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.events import Events
@@ -168,7 +168,8 @@ def find_phrases(
     given = {name for name, value in settings.items() if value is not None}
     if others := given - ReadingSettings.__annotations__.keys():
         raise ConfigError(f"{min(others)}: find_phrases takes only {', '.join(ReadingSettings.__annotations__)}")
-    lines = read_text(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads), warn=_warn)
+    with read(corpus_of(sources_of(corpus), resolved), threads=int(resolved.threads), warn=_warn) as counted:
+        lines = counted.text()
     return find_in(lines, how, threads=int(resolved.threads), join_last=False)[0]
 
 

@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import shutil
 from functools import partial
 
 import pytest
@@ -160,16 +161,17 @@ def test_a_threshold_that_keeps_no_words_is_refused(tmp_path):
 
 @pytest.fixture
 def odd_text(tmp_path):
-    """Return a folder with a text of two odd words, not UTF-8 and too long, one without, and a model of the latter."""
+    """Return a folder with a text of two odd words, not UTF-8 and too long, one without, and models of the latter."""
     text = b"the cat sat\n" * 60
     (tmp_path / "odd.txt").write_bytes(text + b"caf\xe9 the\n" + b"x" * 1001 + b" cat\n")
     (tmp_path / "text.txt").write_bytes(text)
     about = {"vector_size": 3, "epochs": 1, "sample": 0, "threads": 1}
     w2vtrain.train(tmp_path / "text.txt", **about).save(tmp_path / "m")
+    w2vtrain.train(w2vtrain.Documents(tmp_path / "text.txt"), **about).save(tmp_path / "d")
     return tmp_path
 
 
-ODD = ("odd.txt: 1 tokens over 1,000 bytes skipped", "odd.txt: 1 tokens of invalid UTF-8 repaired")
+ODD = ("1 tokens over 1,000 bytes skipped", "1 tokens of invalid UTF-8 repaired")
 
 
 @pytest.mark.parametrize(
@@ -178,6 +180,8 @@ ODD = ("odd.txt: 1 tokens over 1,000 bytes skipped", "odd.txt: 1 tokens of inval
         ["vocab", "odd.txt"],
         ["phrases", "odd.txt", "-o", "-"],
         ["perplexity", "m", "odd.txt"],
+        ["infer", "d", "odd.txt", "-o", "-"],
+        ["compare", "odd.txt", "--heldout", "odd.txt", "--objectives", "softmax", "--epochs", "1", "-o", "out"],
         ["fit", "text.txt", "--heldout", "odd.txt", "-o", "v.txt", "--epochs", "1", "--sample", "0"],
     ],
     ids=lambda words: words[0],
@@ -185,9 +189,11 @@ ODD = ("odd.txt: 1 tokens over 1,000 bytes skipped", "odd.txt: 1 tokens of inval
 def test_every_command_says_what_it_skips_and_repairs(odd_text, w2vtrain_here, words):
     code, _, said = w2vtrain_here(words, odd_text)
     assert code == 0, said
-    assert all(said.count(f"warning     {odd}") == 1 for odd in ODD), said
+    texts = 1 + (words[0] == "compare")
+    assert all(len(re.findall(f"warning(?:     |: )(?:odd.txt|the corpus): {odd}", said)) == texts for odd in ODD), said
     assert "are not UTF-8" not in said
     (odd_text / "odd.txt").write_bytes(b"the caf\xe9 sat\n" * 60)
+    shutil.rmtree(odd_text / "out", ignore_errors=True)
     said = w2vtrain_here([*words, *["--force"] * (words[0] == "fit")], odd_text)[2]
     assert "60 of 180 words are not UTF-8" in said, said
     assert "iconv -f latin1 -t utf8" in said
@@ -198,14 +204,12 @@ def test_python_warns_of_what_is_skipped_and_repaired_unless_a_callback_takes_it
     for read in (partial(w2vtrain.train, **about), w2vtrain.find_phrases):
         with pytest.warns(UserWarning, match="1 tokens") as found:
             read(odd_text / "odd.txt")
-        assert [re.split("has |odd.txt: ", str(warning.message))[1] for warning in found] == [
-            "1 tokens over 1,000 bytes skipped", "1 tokens of invalid UTF-8 repaired"
-        ]  # fmt: skip
+        assert [re.split("has |odd.txt: ", str(warning.message))[1] for warning in found] == list(ODD)
     said = []
     w2vtrain.train(
         odd_text / "text.txt", heldout=odd_text / "odd.txt", events=w2vtrain.Events(warning=said.append), **about
     )
-    assert [sentence.rpartition("/")[2] for sentence in said if "odd.txt" in sentence] == list(ODD)
+    assert [sentence.rpartition("odd.txt: ")[2] for sentence in said if "odd.txt" in sentence] == list(ODD)
 
 
 @pytest.mark.parametrize("text", ["a b 5\rb c 3\ra c 1\r", "a b 5\rb c 3\r\na b 4\n"], ids=["all", "some"])

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from reference import encode
+from reference import count, encode
 
 from w2vtrain.errors import DataError, OutputError, WriteError, shell_spelling
 from w2vtrain.system.foreign import foreign
 from w2vtrain.text import counting, encoded, word_table
 from w2vtrain.text.counting import CorpusStats
-from w2vtrain.text.encoded import EncodedCorpus, count, naming, read
+from w2vtrain.text.encoded import EncodedCorpus, naming, read
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary
 
@@ -151,7 +151,7 @@ def test_ids_vocabulary_and_statistics_equal_the_reference(
         if vocabulary is None:
             counted, counted_stats = count(corpus, **options)
             assert pairs_of(counted) == pairs
-            assert counted_stats == CorpusStats(**{**vars(stats), "cut": 0, "sentences": 0})
+            assert counted_stats == CorpusStats(**{**vars(stats), "out_of_vocabulary": 0, "cut": 0, "sentences": 0})
 
 
 def test_a_long_text_is_encoded_the_same_for_any_thread_count_and_block_size(tmp_path):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import encode
+from reference import count, encode
 
 import w2vtrain
 from tests.text.gensim_phrases import CASES, SIZES, STORED, by_gensim, digest, lines
 from w2vtrain.errors import ConfigError, DataError
-from w2vtrain.text.encoded import count
-from w2vtrain.text.phrase_finding import find_in, read_text
+from w2vtrain.text.encoded import read
+from w2vtrain.text.phrase_finding import find_in
 from w2vtrain.text.phrase_joining import joined_text
 from w2vtrain.text.phrase_table import COLUMNS, MAGIC, Phrase, PhraseTable, Scoring
 from w2vtrain.text.text_files import Corpus
@@ -25,7 +25,8 @@ TABLE = PhraseTable(Scoring(passes=2), ((Phrase(("new", "york"), 9, 5.5),), (Phr
 
 def found(path, scoring, threads=2, **memory):
     """Return the table and the joined text of a file that is split as Python splits."""
-    text = read_text(Corpus([str(path)], "unicode", block_bytes=1 << 18), threads=threads)
+    with read(Corpus([str(path)], "unicode", block_bytes=1 << 18), threads=threads) as counted:
+        text = counted.text()
     table, joined = find_in(text, scoring, threads=threads, **memory)
     return table, b"".join(joined_text(joined, 1 << 16))
 
@@ -52,7 +53,8 @@ def test_phrases_of_many_small_texts_are_those_of_gensim(sentences, scoring, con
     texts = [" ".join(sentence) for sentence in sentences]
     if not any(texts):
         return
-    text = read_text(Sentences([text.split() for text in texts]))
+    with read(Sentences([text.split() for text in texts])) as counted:
+        text = counted.text()
     table, joined = find_in(text, how)
     scores, expected = by_gensim(texts, how)
     assert b"".join(joined_text(joined)) == expected

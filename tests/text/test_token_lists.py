@@ -11,11 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from memory import traced
-from reference import encode
+from reference import count, encode
 
 from w2vtrain.errors import DataError, TokenError
 from w2vtrain.text import token_lists as module
-from w2vtrain.text.encoded import count, read
+from w2vtrain.text.encoded import read
 from w2vtrain.text.source import MAX_TOKEN_BYTES, Source
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.token_lists import Sentences, escaped, unescaped

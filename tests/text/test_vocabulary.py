@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import count
 
 from w2vtrain.errors import DataError, OutputError
-from w2vtrain.text.encoded import count
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.vocabulary import Vocabulary, no_tokens, select
 

@@ -38,21 +38,16 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
     """Count the words of CORPUS and write one `word count` per line, most frequent first."""
     with imports():
         from w2vtrain.commands.console import Console
-        from w2vtrain.text.encoded import count
+        from w2vtrain.text.encoded import read
         from w2vtrain.training.inputs import corpus_of
     settings, _ = resolve(given(flags, COUNTING))
     text = corpus_of(corpus, settings)
     check_texts([output], corpus, [file.path for file in text.files], force)
     console, started = Console(quiet), time.monotonic()
     with closing(console):
-        vocabulary, stats = count(
-            text,
-            min_count=settings.min_count,
-            max_vocab=settings.max_vocab,
-            threads=threads_of(settings.threads)[0],
-            progress=console.events().reading,
-        )
-    stats.report(text.name, console.events().warning)
+        events, threads = console.events(), threads_of(settings.threads)[0]
+        with read(text, threads=threads, progress=events.reading, warn=events.warning, encodes=False) as counted:
+            vocabulary, stats = counted.vocabulary(settings.min_count, settings.max_vocab), counted.stats
     vocabulary.save(output, force, where=text.name)
     console.say(
         f"{stats.token_count:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"
@@ -105,7 +100,8 @@ def phrases(
     """
     with imports():
         from w2vtrain.commands.console import Console
-        from w2vtrain.text.phrase_finding import find_in, read_text
+        from w2vtrain.text.encoded import read
+        from w2vtrain.text.phrase_finding import find_in
         from w2vtrain.text.phrase_joining import joined_text
         from w2vtrain.text.phrase_table import Scoring
         from w2vtrain.text.vocabulary import Vocabulary
@@ -124,7 +120,8 @@ def phrases(
     folder = encoding_folder(cache_dir, outputs[0])
     with closing(console):
         events = console.events()
-        lines = read_text(text, threads=threads, folder=folder, progress=events.reading, warn=events.warning)
+        with read(text, threads=threads, folder=folder, progress=events.reading, warn=events.warning) as counted:
+            lines = counted.text()
     before, table = int(lines.counts.sum()), text.phrases
     if table is None:
         table, lines = find_in(lines, scoring, folder, threads)

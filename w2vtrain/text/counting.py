@@ -15,7 +15,7 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from w2vtrain.errors import DataError, OutputError, WriteError, spelled
+from w2vtrain.errors import DataError, OutputError, WriteError
 from w2vtrain.system.parallel import in_order, parallel
 from w2vtrain.text import word_table
 from w2vtrain.text.source import Source
@@ -70,8 +70,7 @@ class CorpusStats:
             return None
         return (
             f"{self.invalid:,} of {self.token_count:,} words are not UTF-8, and the letters that are not were replaced:"
-            " convert the text, for example with `iconv -f latin1 -t utf8`;"
-            f" {spelled('encoding_errors', 'strict')} names the first"
+            " convert the text, for example with `iconv -f latin1 -t utf8`; `iconv -f utf8 -t utf8` stops at the first"
         )
 
     def to_json(self) -> dict[str, int]:

@@ -196,6 +196,14 @@ class Counted:
             counting = self._counting
             raise no_tokens(counting.source.name, counting.reader.text_bytes, counting.total(word_table.OVERLONG))
 
+    def text(self) -> "Lines":
+        """Return the ids of all words, which can be used after `close`. Raise DataError if there are no words."""
+        from w2vtrain.text.phrase_joining import Lines, lines_of
+
+        self.require_tokens()
+        with naming(self._counting.folder):
+            return self._text if isinstance(self._text, Lines) else lines_of(self._text, self._merged)
+
     def encode(
         self, vocabulary: Vocabulary, *, max_sentence: int = 10_000, sentence_end: bool = False, numbered: bool = False
     ) -> EncodedCorpus:
@@ -273,15 +281,16 @@ def read(
     threads: int = 1,
     folder: Path | None = None,
     progress: OnRead | None = None,
+    warn: Callable[[str], None] | None = None,
     encodes: bool = True,
 ) -> Counted:
     """Read a source once: count all its words, and keep the numbers of its tokens on disk until `Counted.close`.
 
     folder: where files are created (None: the system's folder for temporary files). They have no names, so nothing is
     left behind however the process ends. They take 4 bytes per token, and as much again per `Counted.encode`.
-    progress: called from the calling thread. encodes: whether the numbers are kept; if not, the result has words,
-    counts and statistics, but cannot encode, and only joining phrases writes files. Memory holds the words, and one
-    block per thread.
+    progress: called from the calling thread; warn: called with what was skipped or replaced. encodes: whether the
+    numbers are kept; if not, the result has words, counts and statistics, but cannot encode, and only joining phrases
+    writes files. Memory holds the words, and one block per thread.
 
     Raise DataError if the data are not text, InputMissing if a file cannot be read, OutputError if a file cannot be
     created, WriteError if the disk is full, and whatever an iterable of the user raises.
@@ -292,30 +301,13 @@ def read(
     try:
         with naming(place):
             counting.run(progress)
-            return Counted(counting)
+            counted = Counted(counting)
+        if warn:
+            counted.stats.report(source.name, warn)
+        return counted
     except BaseException:
         counting.close()
         raise
-
-
-def count(
-    source: Source,
-    *,
-    min_count: int = 5,
-    max_vocab: int | None = None,
-    threads: int = 1,
-    progress: OnRead | None = None,
-) -> tuple[Vocabulary, CorpusStats]:
-    """Return the vocabulary and the statistics of a source, without writing anything.
-
-    min_count: leave out words that occur less often; max_vocab: keep only this many of the most frequent words;
-    progress: called from the calling thread. Raise DataError if the data are not text or fewer than 2 words are left,
-    InputMissing if a file cannot be read.
-    """
-    counted = read(source, threads=threads, progress=progress, encodes=False)
-    vocabulary = counted.vocabulary(min_count, max_vocab)
-    missing = counted.token_count - int(vocabulary.counts.sum())
-    return vocabulary, replace(counted.stats, out_of_vocabulary=missing)
 
 
 @contextmanager

@@ -9,22 +9,16 @@ later, so memory is bounded however many pairs there are.
 """
 
 import math
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from w2vtrain.system.parallel import parallel
-from w2vtrain.text import phrase_kernels, word_table
-from w2vtrain.text.counting import Counting, OnRead
-from w2vtrain.text.encoded import naming
-from w2vtrain.text.phrase_joining import Lines, join_all, join_once, keys_of, lines_of, numbered, slots_for
+from w2vtrain.text import phrase_kernels
+from w2vtrain.text.phrase_joining import Lines, join_once, keys_of, numbered, slots_for
 from w2vtrain.text.phrase_table import Phrase, PhraseTable, Scoring
-from w2vtrain.text.source import Source
-from w2vtrain.text.vocabulary import no_tokens
 
 ENTRY_BYTES = 32
 """Bytes of an entry of a table of pairs, of which at most 3/4 are in use."""
@@ -53,25 +47,6 @@ def find_in(
         if join_last or number < scoring.passes:
             lines = join_once(lines, [phrase.words for phrase in passes[-1]], table, folder, threads)
     return table, lines
-
-
-def read_text(
-    source: Source, *, threads: int = 1, folder: Path | None = None, progress: OnRead | None = None,
-    warn: Callable[[str], None] = lambda sentence: None,
-) -> Lines:  # fmt: skip
-    """Read a source once, as `encoded.read` does. Raise its errors, and DataError if there are no words.
-
-    warn: called with what was skipped or replaced.
-    """
-    folder = folder or Path(tempfile.gettempdir())
-    with naming(folder), closing(Counting(source, threads, folder)) as counting:
-        counting.run(progress)
-        words = counting.merged()
-        lines = lines_of(counting, words)
-        counting.stats(words, words.invalid).report(source.name, warn)
-        if not lines.words:
-            raise no_tokens(source.name, counting.reader.text_bytes, counting.total(word_table.OVERLONG))
-        return join_all(lines, source.phrases, source.name, folder, threads) if source.phrases else lines
 
 
 class _Pass:

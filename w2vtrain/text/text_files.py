@@ -294,16 +294,21 @@ def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
         return ["-"]
     try:
         literal = Path(source).exists() or not has_magic(source)
-        names = [source] if literal else sorted(glob(source, recursive=True))  # noqa: PTH207
+        names = [source] if literal else _distinct(sorted(glob(source, recursive=True)))  # noqa: PTH207
         paths = [path for name in names for path in (below(name) if Path(name).is_dir() else [name])]
         if not literal:
             _check_folders(source)
-            paths = list({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
+            paths = _distinct(paths)
     except (OSError, ValueError) as error:  # a name that is too long, or a folder without permission
         raise _missing(source, error) from error
     if not paths:
         raise InputMissing(f"{source}: {'no files in this directory' if names else 'no file matches this pattern'}")
     return paths
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return the first name of each file or folder."""
+    return list({os.path.realpath(name): name for name in reversed(names)}.values())[::-1]
 
 
 def _check_folders(pattern: str) -> None:

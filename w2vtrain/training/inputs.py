@@ -266,7 +266,6 @@ def heldout_text(
     warn: called with what was skipped or replaced. Raise the errors of `read` and of `Counted.encode`.
     """
     source = heldout_of(sources, settings)
-    with read(source, folder=folder) as counted:
+    with read(source, folder=folder, warn=warn) as counted:
         ids = counted.encode(vocabulary, max_sentence=settings.max_sentence, sentence_end=settings.sentence_end)
-    ids.stats.report(source.name, warn)
     return chunks_of(ids, settings), ids.words / max(1, ids.stats.token_count)

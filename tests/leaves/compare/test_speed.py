@@ -1,5 +1,6 @@
 """`w2vtrain bench`: the tables, lines, JSON and pictures, and the systems that it measures."""
 
+import gzip
 import json
 import re
 import subprocess
@@ -55,6 +56,21 @@ def test_bench_compares_w2vtrain_with_gensim(corpus, tmp_path):
     assert mine["examples"] > 100
     assert gensim["examples"] is None
     assert mine["words"] == gensim["words"]
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "message"),
+    [
+        (gzip.compress(b"a b\n" * 99), 2, r"text: compressed with gzip, which gensim does not read"),
+        ("caf\xe9 b\n".encode("latin-1") * 99, 65, "^w2vtrain: error: gensim could not train .*: 'utf-8' codec can't"),
+    ],
+    ids=["gzip", "latin-1"],
+)
+def test_a_text_that_another_system_cannot_read_is_one_line(tmp_path, w2vtrain_here, data, code, message):
+    pytest.importorskip("gensim")
+    (tmp_path / "text").write_bytes(data)
+    found, _, said = w2vtrain_here(["bench", "text", "--systems", "gensim", "--objectives", "hs"], tmp_path)
+    assert (found, bool(re.search(message, said, re.MULTILINE))) == (code, True)
 
 
 def test_other_systems_are_measured_only_on_what_they_support(monkeypatch):

@@ -315,6 +315,8 @@ MALFORMED = [
         b'[{"text": "a"}, {"text": "b"}]',
         "is not a JSON object: write one record per line, for example with jq",
     ),
+    ("t.json", b'["a b", "c"]', "for example with jq -c '.[] | {text: .}' for an array of texts"),
+    ("t.jsonl", b'["a", "b"]\n["c"]\n', "or jq -c '{text: .}' if each line is one"),
     ("t.json", b'{\n  "text": "a"\n}\n', ":1: not a record of JSON on one line"),
     ("t.jsonl", b'{"text": "cut \\ud83d"}\n', ":1: text with half of a surrogate pair"),
     ("t.csv", b"id,txt\n1,a\n", ": no column 'text'; the columns are: 'id', 'txt'"),
@@ -449,7 +451,7 @@ def test_a_frame_needs_a_column_and_a_series_has_none(tmp_path, text_file):
         column_of([["a"]], "text")
     with pytest.raises(UsageError, match=r"text\.txt: not a table"):
         Tables([text_file], "text")
-    with pytest.raises(UsageError, match="which no tokenizer splits"):
+    with pytest.raises(UsageError, match="does not split: name a column of text, or use tokenizer='whitespace'"):
         Tables([write(table(), tmp_path / "t.parquet")], "words", "simple")
 
 

@@ -19,6 +19,7 @@ from w2vtrain.errors import ConfigError, UsageError, shown
 from w2vtrain.parsers import MAX_LEARNING_RATE, MAX_SECONDS, MAX_WORDS, Number, Real, Whole
 from w2vtrain.system.files import write_json
 from w2vtrain.system.locks import check_output
+from w2vtrain.system.reading import open_input
 from w2vtrain.system.terminal import echo
 
 if TYPE_CHECKING:
@@ -102,6 +103,10 @@ def run(
         check_picture(plot, "plot")
     check_scored(questions, pairs)
     limits, jobs = _numbers("within", within, SECONDS), _jobs(bench, corpus, **options)
+    if others := [job.system for job in jobs if job.system != "w2vtrain"]:
+        with open_input(corpus) as (_, compression):
+            if compression:  # fastText would take the bytes for text
+                raise UsageError(f"{corpus}: compressed with {compression}, which {others[0]} does not read: unpack it")
     models, losses = _names(architectures), _names(objectives)
     for name in models:
         architecture_class(name)  # it raises ConfigError for an unknown one

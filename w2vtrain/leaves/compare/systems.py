@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from w2vtrain.errors import DataError
 from w2vtrain.system.amounts import counted
 from w2vtrain.system.machine import peak_memory
 
@@ -151,7 +152,12 @@ def child(settings: dict[str, Any], output: str) -> dict[str, Any]:
     """Run one job in this process, write its vectors to the file `output`, and return its measurements."""
     job = Job(**settings)
     importlib.import_module({"w2vtrain": "w2vtrain.api"}.get(job.system, job.system))  # is not part of the measurement
-    return measured(SYSTEMS[job.system], job, output)
+    try:
+        return measured(SYSTEMS[job.system], job, output)
+    except (RuntimeError, ValueError) as error:  # what other systems raise for a text that they cannot learn from
+        if job.system == "w2vtrain":
+            raise
+        raise DataError(str(error)) from error
 
 
 def measured(train: Callable[[Any, str], dict[str, Any]], job: Any, output: str) -> dict[str, Any]:

@@ -97,9 +97,14 @@ class Curve:
 
     def read(self, ids: EncodedCorpus, _: float) -> None:
         """Encode the held-out text, and the test text to find now, before training, that it cannot be scored."""
-        self.text = heldout_text([self.trial.heldout], self.settings, ids.vocabulary)[0]
+        ids.stats.report("the corpus", self.warn)
+        self.text = heldout_text([self.trial.heldout], self.settings, ids.vocabulary, warn=self.warn)[0]
         if self.trial.test:
-            heldout_text([self.trial.test], self.settings, ids.vocabulary)
+            heldout_text([self.trial.test], self.settings, ids.vocabulary, warn=self.warn)
+
+    def warn(self, sentence: str) -> None:
+        """Tell the user what may be wrong."""
+        self.say(f"warning: {sentence}")
 
     def resumed(self, state: State) -> None:
         """Take over the points from before this state of a run that was interrupted."""
@@ -182,15 +187,16 @@ def train(trial: Trial, say: Callable[[str], None] = lambda text: None, path: Pa
     settings = Settings(**trial.settings)
     if path is None or trial.brief:
         return _train(trial, settings, Curve(settings, trial, say), Run())
-    folder, curve = kept_beside(path)
+    folder, points = kept_beside(path)
+    curve = Curve(settings, trial, say, points)
     # Copies of arrays would count as memory of the trial. A trial that was resumed needs one for a moment.
     run = CheckpointedRun(folder, allow_changed=True, background=False)
-    run.warn = lambda text: say(f"warning: {text}")
+    run.warn = curve.warn
     request = {"sources": trial.sources, "heldout": [trial.heldout], "comparison": trial.name}
     with run.held():
         run.read(settings, {"cwd": str(resolved(".")), "request": request}, ("sources", "heldout"), anew=True)
         run.begin_outputs(complete=False)
-        result = _train(trial, settings, Curve(settings, trial, say, curve), run)
+        result = _train(trial, settings, curve, run)
         write_json(path, result)
     return result
 
@@ -220,7 +226,7 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run) -> dict[str
     scores = {}
     if trial.questions or trial.pairs:
         vectors = Vectors(model.words, model.vectors())
-        scores = evaluate(vectors, trial.questions, trial.pairs, lambda text: curve.say(f"warning: {text}"))
+        scores = evaluate(vectors, trial.questions, trial.pairs, curve.warn)
     result = {
         "job": asdict(trial),
         **{name: model.record[name] for name in names},

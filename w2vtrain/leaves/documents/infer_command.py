@@ -68,10 +68,10 @@ def infer(
     how = replace(inference.settings, **{"column": None} | {name: mine[name] for name in READING if name in mine})
     chosen = {name: mine[name] for name in LEARNING if name in mine}
     with closing(Console(quiet)) as console:
-        source = corpus_of(texts, how, whole_rows=True)
+        source, events = corpus_of(texts, how, whole_rows=True), console.events()
         vectors, known = inference.vectors(
-            source, **chosen, threads=threads_of(settings.threads)[0], on_read=console.events().reading,
-            on_learned=partial(console.stage, "inferring"),
+            source, **chosen, threads=threads_of(settings.threads)[0], on_read=events.reading,
+            on_learned=partial(console.stage, "inferring"), warn=events.warning,
         )  # fmt: skip
         names = [str(line + 1) for line in range(len(vectors))]
         written.write(names, vectors, lambda _: force)

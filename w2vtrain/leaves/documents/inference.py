@@ -77,19 +77,20 @@ class Inference:
         self, source: Source, epochs: int | None = None, alpha: float | None = None, min_alpha: float | None = None,
         threads: int = 1, folder: Path | None = None, on_read: OnRead | None = None,
         on_learned: Callable[[int, int], None] = lambda done, total: None,
+        warn: Callable[[str], None] | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:  # fmt: skip
         """Return the vector of each line of a source, (D, d), and its number of known words, (D,).
 
         epochs, alpha, min_alpha: those of the model by default; the learning rate falls linearly over the epochs. A
         line without known words gets zeros. If subsampling leaves no word of a line in any epoch, the line is learned
-        without subsampling. folder: see `encoded.read`, whose errors are raised; on_read: its `progress`; on_learned:
-        called with the number of documents that are done, and of all. Raise ResourceError if memory is too small, and
-        ConfigError for rates that rise.
+        without subsampling. folder: see `encoded.read`, whose errors are raised; on_read, warn: its `progress` and
+        `warn`; on_learned: called with the number of documents that are done, and of all. Raise ResourceError if memory
+        is too small, and ConfigError for rates that rise.
         """
         settings = self._with(epochs, alpha, min_alpha, threads)
         if problems := broken_rules(settings):
             raise ConfigError("; ".join(problems))
-        with read(source, threads=threads, folder=folder, progress=on_read) as counted:
+        with read(source, threads=threads, folder=folder, progress=on_read, warn=warn) as counted:
             lines, tokens = counted.lines, np.empty(0, np.int32)
             with suppress(NoKnownWords):
                 tokens = counted.encode(self.vocabulary, max_sentence=settings.max_sentence, numbered=True).tokens

@@ -29,6 +29,10 @@ MAX_RECORD_BYTES = 1 << 28  # of one line
 LONG_NUMBER = re.compile(rb"\d{19}")
 """Digits that orjson may round, as it reads integers beyond 64 bits as floating point."""
 _LINES = ": write one record per line, for example with jq -c '.[]' for an array, or jq -c . for records"
+_TEXTS = (
+    ": write one record per line, for example with jq -c '.[] | {text: .}' for an array of texts or lists of words, or"
+    " jq -c '{text: .}' if each line is one"
+)
 _PIPED = "; from standard input and pipes, only JSON lines are read: save other tables to files"
 
 
@@ -67,7 +71,8 @@ def _records(file: File, raw: Raw, numbers: bool = False) -> Iterator[tuple[str,
             problem = f"not a record of JSON on one line: {str(error)[:200]}{nan}{_LINES}{piped}"
             raise DataError(f"{place}: {problem}") from None
         if not isinstance(record, dict):
-            raise DataError(f"{place}: {shown(record)} is not a JSON object{_LINES}")
+            is_array = isinstance(record, list) and isinstance(next(iter(record), None), dict)
+            raise DataError(f"{place}: {shown(record)} is not a JSON object{_LINES if is_array else _TEXTS}")
         yield place, record
 
 

@@ -119,8 +119,8 @@ class Tables(Corpus):
         opened = _form(file).open(file, self.column, raw or Reader(self).raw, self.whole_rows, self.numbers)
         if opened.lists and self.tokenizer != "whitespace":
             raise UsageError(
-                f"{file.path}: the rows of column {shown(self.column)} are lists of words, which no tokenizer splits:"
-                f" leave out {spelled('tokenizer', self.tokenizer)}"
+                f"{file.path}: the rows of column {shown(self.column)} are lists of words, which the tokenizer"
+                f" {self.tokenizer} does not split: name a column of text, or use {spelled('tokenizer', 'whitespace')}"
             )
         if self.lists is None:
             self.lists = opened.lists

@@ -300,8 +300,10 @@ class Doc2Vec(Word2Vec):
         """Return what infers vectors with the present weights: the last one, if nothing has changed since."""
         assert self.matrices
         self.wv.fill_norms()  # any later change of a vector drops them
+        if not np.array_equal(self.wv.expandos.get("count", ()), self.matrices.counts):
+            self.follow_words()  # counts change subsampling and noise
         parameters = [getattr(self, name) for name in self.parameters]
-        arrays = [self.wv.vectors, self.wv.norms, self.matrices.words, self.matrices.nodes]
+        arrays = [self.wv.vectors, self.wv.norms, self.matrices, self.matrices.words, self.matrices.nodes]
         if (last := self._inference) and last.parameters == parameters and not self.is_training:
             if all(map(operator.is_, last.arrays, arrays)):
                 return last.inference

@@ -69,7 +69,7 @@ class TrainableVocabulary(WordMatrices):
         """
         if other.pop("dry_run", False):
             raise InvalidType("build_vocab has no argument dry_run: use scan_vocab and prepare_vocab(dry_run=True)")
-        refuse_arguments("build_vocab", other, TrainableVocabulary.prepare_vocab)
+        refuse_arguments("build_vocab", other, TrainableVocabulary.build_vocab, TrainableVocabulary.prepare_vocab)
         self._checked(update, **other)  # before a generator is read
         self._is_building = True
         try:

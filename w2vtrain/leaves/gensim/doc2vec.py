@@ -27,6 +27,7 @@ from w2vtrain.formats.model_file import DOCUMENT_TAGS, DOCUMENTS
 from w2vtrain.formats.safetensors import encode_words
 from w2vtrain.leaves.documents.documents import pack
 from w2vtrain.leaves.documents.inference import Inference
+from w2vtrain.gensim_names import refuse_arguments
 from w2vtrain.leaves.gensim import saving
 from w2vtrain.leaves.gensim.building import Path
 from w2vtrain.leaves.gensim.claim import claiming
@@ -125,6 +126,7 @@ class Doc2Vec(Word2Vec):
         batch_words: int = 10_000, compute_loss: bool = False, max_final_vocab: int | None = None,
         reread: bool | None = None, **other: Any,
     ) -> None:  # fmt: skip
+        refuse_arguments(type(self).__name__, other, Doc2Vec)
         dm, dm_mean = checked("dm", dm), checked("dm_mean", dm_mean)
         if dm and dm_concat and window == WHOLE_SENTENCE:
             raise InvalidValue("dm_concat=1 has output vectors for each position of a window: window must be a number")
@@ -141,7 +143,7 @@ class Doc2Vec(Word2Vec):
             documents, corpus_file, vector_size, alpha, window, min_count, max_vocab_size, sample, seed, workers,
             min_alpha, int(not dm), hs, negative, ns_exponent, cbow_mean if dm_mean is None else dm_mean, hashfxn,
             epochs, 0, trim_rule, sorted_vocab, batch_words, compute_loss, callbacks, comment, max_final_vocab,
-            shrink_windows, reread, **other,
+            shrink_windows, reread,
         )  # fmt: skip
 
     @property

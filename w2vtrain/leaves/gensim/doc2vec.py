@@ -25,9 +25,9 @@ from w2vtrain.embeddings.neighbors import cosine
 from w2vtrain.errors import DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.model_file import DOCUMENT_TAGS, DOCUMENTS
 from w2vtrain.formats.safetensors import encode_words
+from w2vtrain.gensim_names import refuse_arguments
 from w2vtrain.leaves.documents.documents import pack
 from w2vtrain.leaves.documents.inference import Inference
-from w2vtrain.gensim_names import refuse_arguments
 from w2vtrain.leaves.gensim import saving
 from w2vtrain.leaves.gensim.building import Path
 from w2vtrain.leaves.gensim.claim import claiming

@@ -81,8 +81,11 @@ def test_a_removed_function_of_the_class_names_its_successor():
         (lambda model: w2vtrain.Word2Vec(TEXT, iter=9, size=4), "no argument iter, size: use epochs, vector_size"),
         (lambda model: model.train(sentences=TEXT), "train has no argument sentences: use corpus_iterable"),
         (lambda model: model.build_vocab(sentences=TEXT), "build_vocab has no argument sentences: use corpus_iterable"),
+        (lambda model: w2vtrain.Word2Vec(corpus_iterable=TEXT), "Word2Vec has no argument corpus_iterable: use sent"),
+        (lambda model: w2vtrain.Doc2Vec(sentences=TEXT), "Doc2Vec has no argument sentences: use documents"),
+        (lambda model: w2vtrain.Doc2Vec(TEXT, sg=1), "Doc2Vec has no argument sg$"),
     ],
-    ids=["item", "in", "list", "size", "both", "train", "build_vocab"],
+    ids=["item", "in", "list", "size", "both", "train", "build_vocab", "corpus", "sentences", "sg"],
 )
 def test_an_item_or_argument_of_gensim_3_names_its_successor(model, call, line):
     with pytest.raises(TypeError, match=line):

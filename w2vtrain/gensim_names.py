@@ -22,12 +22,6 @@ _SAME = (
 
 NOT_OF_MODEL = "is not an attribute of w2vtrain.Model"
 SUCCESSORS = {
-    "an argument": {
-        "size": "vector_size",
-        "iter": "epochs",
-        "sentences": "corpus_iterable",
-        "documents": "corpus_iterable",
-    },
     "KeyedVectors": {
         "vocab": "key_to_index, index_to_key, and get_vecattr(key, 'count') for counts",
         "index2word": "index_to_key",
@@ -151,22 +145,24 @@ def elsewhere(name: str, model: type, queries: type, settings: Container[str]) -
 
 
 OTHER_NAMES = {
-    "alpha": "start_alpha", "dim": "vector_size", "epoch": "epochs", "learning_rate": "alpha", "lr": "alpha",
-    "maxn": "max_n", "min_alpha": "end_alpha", "minn": "min_n", "neg": "negative", "thread": "workers",
-    "threads": "workers", "ws": "window",
+    "alpha": "start_alpha", "dim": "vector_size", "epoch": "epochs", "iter": "epochs", "learning_rate": "alpha",
+    "lr": "alpha", "maxn": "max_n", "min_alpha": "end_alpha", "minn": "min_n", "neg": "negative", "size": "vector_size",
+    "thread": "workers", "threads": "workers", "ws": "window",
 }  # fmt: skip
 """Parameters of fastText, of `w2vtrain.train` and of gensim's classes, and what these classes or `train` call them."""
+CORPUS = ("corpus_iterable", "sentences", "documents")
+"""What the classes and their methods call a corpus, each by one of these names."""
 
 
-def refuse_arguments(function: str, arguments: Mapping[str, object], taker: Callable[..., Any]) -> None:
-    """Raise TypeError unless `taker` has parameters of these names; it names all arguments that have been renamed."""
-    known = signature(taker).parameters if arguments else {}
-    renamed = {name: SUCCESSORS["an argument"][name] for name in arguments if name in SUCCESSORS["an argument"]}
-    if renamed:
-        raise TypeError(f"{function} has no argument {', '.join(renamed)}: use {', '.join(renamed.values())}")
-    for name in [name for name in arguments if name not in known]:
-        ours = OTHER_NAMES.get(name)
-        raise InvalidType(f"{function} has no argument {name}" + (f": use {ours}" if ours and ours in known else ""))
+def refuse_arguments(function: str, arguments: Mapping[str, object], *takers: Callable[..., Any]) -> None:
+    """Raise TypeError unless `takers` have parameters of these names; it names all arguments with another name here."""
+    known = {name for taker in takers for name in signature(taker).parameters} if arguments else ()
+    others = [name for name in arguments if name not in known]
+    ours = {name: CORPUS if name in CORPUS else (OTHER_NAMES.get(name),) for name in others}
+    renamed = {name: str(use) for name, uses in ours.items() for use in uses if use in known}
+    if others:
+        use = f": use {', '.join(renamed.values())}" if renamed else ""
+        raise InvalidType(f"{function} has no argument {', '.join(renamed or others[:1])}{use}")
 
 
 def missing(name: str) -> str | None:

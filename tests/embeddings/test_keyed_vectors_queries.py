@@ -75,7 +75,7 @@ def test_a_batch_gives_the_answers_of_single_queries(keyed, monkeypatch, cosines
     monkeypatch.setattr(neighbors, "QUERIES_AT_ONCE", 7)
     keys = keyed.index_to_key[110:130]
     names, vectors = [[key] for key in keys], [[keyed[key]] for key in keys]
-    for asked, single in ((keys, names), (np.array(keys), names), (keyed[keys], vectors)):
+    for asked, single in ((keys, names), (np.array(keys), names), (dict.fromkeys(keys), names), (keyed[keys], vectors)):
         found = keyed.most_similar_batch(asked, topn=5, restrict_vocab=restrict)
         for answers, parts in zip(found, single, strict=True):
             expected = keyed.most_similar(parts, topn=5, restrict_vocab=restrict)

@@ -275,13 +275,13 @@ class KeyedVectors(KeyedRows):
         return [answer for answer in answers if answer[0] is not None][:topn]  # None: a free row
 
     def most_similar_batch(
-        self, keys: Sequence[Key] | ArrayLike, topn: int = 10, restrict_vocab: int | None = None
+        self, keys: Iterable[Key] | ArrayLike, topn: int = 10, restrict_vocab: int | None = None
     ) -> list[Answers]:
         """Answer many queries at once, which is much faster than `most_similar` for each.
 
         Parameters
         ----------
-        keys : sequence of str or int, or array_like of shape (n, d)
+        keys : iterable of str or int, or array_like of shape (n, d)
             Keys, or vectors.
         topn, restrict_vocab : int
             The number of answers per query, and of the rows to search.
@@ -305,13 +305,13 @@ class KeyedVectors(KeyedRows):
         excluded: Iterable[set[int]] = ({row} for row in own) if own else (set() for _ in queries)
         return [self._answers(*best, skip, topn) for best, skip in zip(nearest, excluded, strict=True)]
 
-    def _batch(self, keys: Sequence[Key] | ArrayLike) -> tuple[NDArray[np.float32], list[int]]:
+    def _batch(self, keys: Any) -> tuple[NDArray[np.float32], list[int]]:
         """Return the unit vectors of queries (n, d), and their rows if they are keys."""
         single = isinstance(keys, SINGLE)
         if not isinstance(keys, (Sequence, *SINGLE)) and (given := np.asarray(keys)).dtype.kind in "UO":
-            keys = given.tolist()
+            keys = given.tolist() if given.ndim else list(keys)
         if single or (isinstance(keys, Sequence) and all(isinstance(key, SINGLE) for key in keys)):
-            names: Sequence[Any] = [keys] if single else keys  # type: ignore[assignment]
+            names = [keys] if single else keys
             own = [self._index(key) for key in names]
             rows: Vector = self[names]
         else:

@@ -398,8 +398,12 @@ def test_trim_rules_and_limits_choose_the_words(caplog):
     for name in ("min_count", "sample"):
         with pytest.raises(ValueError, match=f"{name} must be at least 0"):
             some.build_vocab(unread, **{name: -1})
-    with pytest.raises(RuntimeError, match="no vocabulary to update"):
-        Word2Vec().build_vocab(unread, update=True)
+    wordless = Word2Vec(**SMALL)
+    for words in ([], ["pretrained"]):
+        wordless.wv.add_vectors(words, np.ones((len(words), 8)))
+        with pytest.raises(RuntimeError, match="no vocabulary to update"):
+            wordless.build_vocab(unread, update=True)
+        assert wordless.wv.index_to_key == words
     assert next(unread) == SENTENCES[0]
     assert (len(some.wv), some.min_count, some.sample) == (14, 2, 0.5)
     limited = Word2Vec(**SMALL, max_final_vocab=4)
@@ -555,6 +559,7 @@ def test_large_subsampling_thresholds_are_occurrences():
         (lambda: Word2Vec(SENTENCES, hs=0, negative=0), ValueError, "nothing to train"),
         (lambda: Word2Vec(null_word=1), NotImplementedError, "null_word"),
         (lambda: Word2Vec([]), RuntimeError, "no sentences"),
+        (lambda: Word2Vec([[], []]), RuntimeError, "the corpus has no words"),
         (
             lambda: Word2Vec(SENTENCES, min_count=10_000),
             RuntimeError,
@@ -613,6 +618,9 @@ def test_the_vocabulary_can_come_from_counts_and_from_another_model(model):
     mine = Word2Vec(**{**SMALL, "min_count": 2})
     mine.build_vocab_from_freq(counts, corpus_count=7)
     assert mine.wv.index_to_key == ["blue", "red"]
+    mine.wv.index_to_key.reverse()
+    with pytest.raises(RuntimeError, match="sorted in another way"):
+        mine.build_vocab_from_freq({"more": 3}, update=True)
     assert (mine.corpus_count, mine.corpus_total_words) == (7, 15)
     mine.reset_from(model)
     assert mine.wv.key_to_index == model.wv.key_to_index
@@ -985,6 +993,10 @@ def test_output_vectors_can_be_set():
     assert model.syn1[0, 0] == 4
     with pytest.raises(ValueError, match=r"syn1neg: expected the shape \(15, 8\)"):
         model.syn1neg = np.zeros((2, 8))
+    model.wv.add_vector("new", np.ones(8))
+    model.syn1 = model.syn1 * 2  # of the words before
+    assert model.score([["red", "new"]]).all()
+    assert model.syn1[:, 0].tolist() == [0, *[8] * 14, 0]
     model.negative = 0
     with pytest.raises(RuntimeError, match="hs, negative or"):
         model.train(SENTENCES, total_examples=900, epochs=1)

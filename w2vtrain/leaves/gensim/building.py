@@ -69,7 +69,7 @@ class TrainableVocabulary(WordMatrices):
         """
         if other.pop("dry_run", False):
             raise InvalidType("build_vocab has no argument dry_run: use scan_vocab and prepare_vocab(dry_run=True)")
-        refuse_arguments("build_vocab", other, TrainableVocabulary.prepare_vocab)
+        refuse_arguments("build_vocab", other, TrainableVocabulary.build_vocab, TrainableVocabulary.prepare_vocab)
         self._checked(update, **other)  # before a generator is read
         self._is_building = True
         try:
@@ -135,9 +135,10 @@ class TrainableVocabulary(WordMatrices):
                 " {str(word): count for word, count in word_freq.items()}"
             )
         self.raw_vocab = {word: int(count) for word, count in word_freq.items()}
-        self.corpus_count, self.corpus_total_words = corpus_count or 0, sum(self.raw_vocab.values())
+        total = sum(self.raw_vocab.values())
         self.prepare_vocab(update, keep_raw_vocab, trim_rule)
         self.prepare_weights(update)
+        self.corpus_count, self.corpus_total_words = corpus_count or 0, total
         self._warn_if_emptied()
 
     def _warn_if_emptied(self) -> None:
@@ -178,7 +179,7 @@ class TrainableVocabulary(WordMatrices):
         """
         min_count, sample = self._checked(update, min_count, sample)
         choice = chosen(self.raw_vocab, min_count, self.max_final_vocab, trim_rule)
-        if self.raw_vocab and not (choice.words or update or dry_run):
+        if not (choice.words or update or dry_run):
             self._emptied = nothing_kept(self.raw_vocab, choice.min_count, trim_rule)
         kept, total = len(choice.words), int(choice.counts.sum())
         thinned, left = thinning(choice.counts, share(sample, total))
@@ -191,7 +192,7 @@ class TrainableVocabulary(WordMatrices):
         }
         logger.info("words kept by min_count=%d: %d of %d", choice.min_count, kept, len(self.raw_vocab))
         if not dry_run:
-            if update and self.matrices:
+            if update:
                 self.fit_matrices()
             self._join(choice) if update else self._replace(choice)
             self.min_count = self.min_count if update else min_count  # that of an update is not that of the next
@@ -202,7 +203,7 @@ class TrainableVocabulary(WordMatrices):
 
     def _checked(self, update: bool, min_count: Any = None, sample: Any = None) -> tuple[int, float | None]:
         """Return both parameters, by default the model's. Raise errors for them, and for an update of no words."""
-        if update and not len(self.wv):
+        if update and (self.matrices is None or not len(self.wv)):
             raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
         min_count = checked("min_count", self.min_count if min_count is None else min_count)
         return min_count, checked("sample", self.sample if sample is None else sample)

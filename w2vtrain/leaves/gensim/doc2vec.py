@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from os import fspath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from w2vtrain.embeddings.neighbors import cosine
 from w2vtrain.errors import DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.model_file import DOCUMENT_TAGS, DOCUMENTS
 from w2vtrain.formats.safetensors import encode_words
+from w2vtrain.gensim_names import refuse_arguments
 from w2vtrain.leaves.documents.documents import pack
 from w2vtrain.leaves.documents.inference import Inference
 from w2vtrain.leaves.gensim import saving
@@ -53,14 +54,6 @@ INTEGERS = "doc2vec.integers"
 """The array that says which tags are numbers: a file has them as text. Models of `fit` and `train` have none."""
 ATTRIBUTE = "doc2vec.attribute."
 """The array of each attribute of the tags is called this and its name."""
-
-
-class Ready(NamedTuple):
-    """What infers vectors, and the parameters and arrays of the model of which it has a copy."""
-
-    inference: Inference
-    parameters: list[Any]
-    arrays: list[Any]
 
 
 class Doc2Vec(Word2Vec):
@@ -133,6 +126,7 @@ class Doc2Vec(Word2Vec):
         batch_words: int = 10_000, compute_loss: bool = False, max_final_vocab: int | None = None,
         reread: bool | None = None, **other: Any,
     ) -> None:  # fmt: skip
+        refuse_arguments(type(self).__name__, other, Doc2Vec)
         dm, dm_mean = checked("dm", dm), checked("dm_mean", dm_mean)
         if dm and dm_concat and window == WHOLE_SENTENCE:
             raise InvalidValue("dm_concat=1 has output vectors for each position of a window: window must be a number")
@@ -143,12 +137,13 @@ class Doc2Vec(Word2Vec):
         self.vector_size = checked("vector_size", vector_size)
         self.dv = KeyedVectors(self.vector_size)
         self._found: dict[str | int, list[int] | None] = {}  # tags of a corpus that was read for its words
-        self._inference: Ready | None = None
+        # What infers vectors, and the parameters and arrays of the model of which it has a copy.
+        self._inference: tuple[Inference, list[Any]] | None = None
         super().__init__(
             documents, corpus_file, vector_size, alpha, window, min_count, max_vocab_size, sample, seed, workers,
             min_alpha, int(not dm), hs, negative, ns_exponent, cbow_mean if dm_mean is None else dm_mean, hashfxn,
             epochs, 0, trim_rule, sorted_vocab, batch_words, compute_loss, callbacks, comment, max_final_vocab,
-            shrink_windows, reread, **other,
+            shrink_windows, reread,
         )  # fmt: skip
 
     @property
@@ -300,15 +295,16 @@ class Doc2Vec(Word2Vec):
         """Return what infers vectors with the present weights: the last one, if nothing has changed since."""
         assert self.matrices
         self.wv.fill_norms()  # any later change of a vector drops them
-        parameters = [getattr(self, name) for name in self.parameters]
-        arrays = [self.wv.vectors, self.wv.norms, self.matrices.words, self.matrices.nodes]
-        if (last := self._inference) and last.parameters == parameters and not self.is_training:
-            if all(map(operator.is_, last.arrays, arrays)):
-                return last.inference
+        if not np.array_equal(self.wv.expandos.get("count", ()), self.matrices.counts):
+            self.follow_words()  # counts change subsampling and noise
+        parts = [getattr(self, name) for name in self.parameters]
+        parts += [self.wv.vectors, self.wv.norms, self.matrices, self.matrices.words, self.matrices.nodes]
+        if (last := self._inference) and not self.is_training and all(map(operator.is_, last[1], parts)):
+            return last[0]
         model = saving.as_model(self)
         none: dict[str, NDArray[Any]] = {DOCUMENTS: model.input[:0], DOCUMENT_TAGS: np.empty(0, np.uint8)}
         inference = Inference(replace(model, arrays={**model.arrays, **none}))
-        self._inference = Ready(inference, parameters, arrays)
+        self._inference = inference, parts
         return inference
 
     def _begin(self, epochs: int, start: float, end: float, compute_loss: bool) -> None:

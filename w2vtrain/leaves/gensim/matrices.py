@@ -246,7 +246,7 @@ class WordMatrices(Claimable):
         """A copy of the vectors of the tree's inner nodes, and a last row of zeros (V, layer1_size)."""
         if self.matrices is None or self.matrices.nodes is None:
             raise AttributeError("the model has no vectors of tree nodes: hs is 0, or no vocabulary was built")
-        return grown(self.matrices.nodes, len(self.wv), self.layer1_size)
+        return grown(self.matrices.nodes, len(self.matrices.keys), self.matrices.nodes.shape[1])
 
     @syn1.setter
     def syn1(self, matrix: NDArray[np.float32]) -> None:

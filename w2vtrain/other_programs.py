@@ -61,6 +61,7 @@ CORPUS = Ours("corpus", python="pass the text as the first argument")
 LOWER = Ours("tokenizer", {"1": "simple"})
 ITSELF = "w2vtrain decides this itself; leave it out"
 CORES = "w2vtrain trains on the cores of the processor, not on a GPU; leave it out"
+WEIGHTS = "edges have weights if each has a third field; leave it out"
 OPTIONS: dict[str, Ours | str] = {
     "batch_words": ITSELF,
     "binary": Ours("format", {"1": "binary", "0": "text"}, RETURNS),
@@ -127,7 +128,10 @@ OPTIONS: dict[str, Ours | str] = {
     "total_words": ITSELF,
     "train": CORPUS,
     "trim_rule": "use w2vtrain.Word2Vec, which has trim_rule",
+    "unweighted": WEIGHTS,
     "verbose": "w2vtrain has no levels of verbosity; leave it out",
+    "vocab_size": Ours("max_vocab"),
+    "weighted": WEIGHTS,
     "window_size": Ours("window"),
     "wordNgrams": NO_CLASSES,
 }

@@ -109,6 +109,10 @@ def test_all_problems_are_reported_at_once():
         ("window = ", "not TOML"),
         (f"window = {'9' * 5000}", "not TOML: .*: value has 5000 digits$"),
         ("[objective]\nnaem = 'hs'", "did you mean 'name'"),
+        (
+            "[objective]\nname = 'hs'\ntree = 'balanced'",
+            r"'tree'; options of the objective are in \[objective\.options\]",
+        ),
         ("window = 'x'", "whole number"),
         ("windw = 3\nwindow = 'x'\nepochs = 0", "did you mean 'window'.*window: expected.*epochs: expected"),
         ("alpha = 0.1\nmin_alpha = 0.2", "min_alpha: 0.2 is more than alpha, 0.1"),

@@ -10,6 +10,7 @@ from w2vtrain import __version__
 from w2vtrain.commands.click_classes import LazyGroup
 from w2vtrain.commands.options import CODES
 from w2vtrain.commands.shell import execute
+from w2vtrain.commands.spelling import HELP
 from w2vtrain.system.stopping import NAME
 
 COMMANDS = {
@@ -64,7 +65,7 @@ COMMANDS = {
 
 @click.group(
     cls=LazyGroup, sections=COMMANDS, epilog=CODES,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": [*HELP], "max_content_width": 100},
 )  # fmt: skip
 @click.version_option(__version__, "-V", "--version", prog_name=NAME)
 def cli() -> None:

@@ -247,7 +247,7 @@ def _environment(environment: Mapping[str, str]) -> dict[str, str]:
     known = {ENVIRONMENT + name.upper(): name for name in NAMES if name != "options"}
     given = {name: value for name, value in environment.items() if name.startswith(ENVIRONMENT)}
     if unknown := [name for name in given if name not in known]:
-        raise ConfigError(_unknown(unknown, known))
+        raise ConfigError(_unknown(unknown, known.values()))
     return {known[name]: value for name, value in given.items()}
 
 
@@ -271,7 +271,8 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     data = _merged(path, *({name.replace("-", "_"): value} for name, value in data.items()))
     if isinstance(objective := data.get("objective"), dict):
         if unknown := [name for name in objective if name not in ("name", "options")]:
-            raise ConfigError(f"{path}: [objective]: {_unknown(unknown, ('name', 'options'))}")
+            hint = "options of the objective are in [objective.options]"
+            raise ConfigError(f"{path}: [objective]: {_unknown(unknown, ('name', 'options'))}; {hint}")
         data["options"] = _merged(path, _table(path, data), _table(path, objective))
         if "name" in objective:
             data["objective"] = objective["name"]
@@ -310,13 +311,15 @@ def _unknown(names: list[str], known: Iterable[str]) -> str:
     """Return a message that names unknown settings (only the first MAX_PROBLEMS), each with the closest known name."""
     problems = []
     for name in names[:MAX_PROBLEMS]:
-        close = difflib.get_close_matches(name, list(known), 1)
         bare = name.removeprefix(ENVIRONMENT).lower()
+        close = difflib.get_close_matches(bare, list(known), 1)
         ours = replaced(bare)
         theirs = hint_for(name) or hint_for(bare)
-        if name.startswith(ENVIRONMENT) and isinstance(ours, Ours) and ours.name in NAMES:
-            value = "" if ours.values is None else f"={next(iter(ours.values.values()))}"
-            theirs = f"use {ENVIRONMENT}{ours.name.upper()}{value}"
+        if name.startswith(ENVIRONMENT):
+            close = [ENVIRONMENT + guess.upper() for guess in close]
+            if isinstance(ours, Ours) and ours.name in NAMES:
+                value = "" if ours.values is None else f"={next(iter(ours.values.values()))}"
+                theirs = f"use {ENVIRONMENT}{ours.name.upper()}{value}"
         hint = f" ({theirs})" if theirs else f" (did you mean {close[0]!r}?)" if close else ""
         problems.append(f"unknown setting {shown(name)}{hint}")
     if len(names) > MAX_PROBLEMS:

@@ -61,6 +61,7 @@ CORPUS = Ours("corpus", python="pass the text as the first argument")
 LOWER = Ours("tokenizer", {"1": "simple"})
 ITSELF = "w2vtrain decides this itself; leave it out"
 CORES = "w2vtrain trains on the cores of the processor, not on a GPU; leave it out"
+WEIGHTS = "edges have weights if each has a third field; leave it out"
 OPTIONS: dict[str, Ours | str] = {
     "batch_words": ITSELF,
     "binary": Ours("format", {"1": "binary", "0": "text"}, RETURNS),
@@ -98,11 +99,9 @@ OPTIONS: dict[str, Ours | str] = {
     "lrUpdateRate": "the learning rate changes after every 1,000 words; leave it out",
     "max_final_vocab": Ours("max_vocab"),
     "max_vocab_size": Ours("max_vocab"),
-    "max_n": Ours("maxn"),
     "minCount": Ours("min_count"),
     "minCountLabel": NO_CLASSES,
     "min_freq": Ours("min_count"),
-    "min_n": Ours("minn"),
     "n_jobs": Ours("threads"),
     "n_epochs": Ours("epochs"),
     "neg": Ours("negative"),
@@ -127,7 +126,10 @@ OPTIONS: dict[str, Ours | str] = {
     "total_words": ITSELF,
     "train": CORPUS,
     "trim_rule": "use w2vtrain.Word2Vec, which has trim_rule",
+    "unweighted": WEIGHTS,
     "verbose": "w2vtrain has no levels of verbosity; leave it out",
+    "vocab_size": Ours("max_vocab"),
+    "weighted": WEIGHTS,
     "window_size": Ours("window"),
     "wordNgrams": NO_CLASSES,
 }
@@ -143,7 +145,6 @@ COMMANDS = {
     "evaluate": "use w2vtrain eval",
     "fasttext": f"{FITS} --subwords",
     "most-similar": "use w2vtrain neighbors",
-    "most_similar": "use w2vtrain neighbors",
     "nn": "use w2vtrain neighbors",
     "node2vec": "use w2vtrain fit EDGES -o FILE --graph",
     "pecanpy": "use w2vtrain fit EDGES -o FILE --graph",

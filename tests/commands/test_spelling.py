@@ -34,6 +34,9 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
         (["-vector", "9"], "write --vector-size"),
         (["--mincount", "3"], "write --min-count"),
         (["--window-size", "3"], "use --window"),
+        (["--vocab-size", "9"], "use --max-vocab;"),
+        (["-help"], "write --help, with two hyphens"),
+        (["--undirected"], "leave it out; the opposite is --directed;"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else "",
 )
@@ -78,6 +81,12 @@ def test_settings_of_other_programs_are_answered_in_all_sources(w2vtrain_here, t
     assert "use --objective hs" in w2vtrain_here([*FIT, "--config", "s.toml"], tmp_path)[2]
     monkeypatch.setenv("W2VTRAIN_CBOW", "1")
     assert "use W2VTRAIN_ARCHITECTURE=cbow" in w2vtrain_here(FIT, tmp_path)[2]
+
+
+def test_a_variable_is_compared_with_the_names_of_settings_without_what_all_variables_begin_with():
+    for name, answer in {"epochs": r" \(did you mean 'W2VTRAIN_EPOCHS'\?\)", "OUTPUT": ""}.items():
+        with pytest.raises(ConfigError, match=f"^unknown setting 'W2VTRAIN_{name}'{answer}$"):
+            resolve({}, {f"W2VTRAIN_{name}": "x"})
 
 
 def test_an_answer_to_a_variable_names_only_variables_that_exist():

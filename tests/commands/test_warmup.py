@@ -48,6 +48,10 @@ def test_wrong_names_are_refused_before_anything_is_compiled(tmp_path, w2vtrain_
     assert message in said
 
 
+def test_a_pair_that_may_diverge_on_a_small_text_is_compiled_all_the_same():
+    assert w2vtrain.warmup("vlbl", "block-nce").objective == "block-nce"
+
+
 def test_code_that_is_named_is_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("raise ValueError('it ran')\n")

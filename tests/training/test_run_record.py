@@ -331,12 +331,12 @@ def test_a_time_limit_that_leaves_no_time_to_learn_is_reported(w2vtrain_here, fo
     assert (code, "--seconds 1e-09 ended before any words were trained on" in said) == (65, True), said
 
 
-@pytest.mark.parametrize("objective", ["neg", "softmax"])
-def test_a_loss_that_never_changes_is_an_error(folder, objective):
-    done = run(command("--sample", "0", "--alpha", "1e-30", "--objective", objective), folder)
+@pytest.mark.parametrize(("objective", "cause"), [("neg", "--alpha"), ("softmax", "--alpha"), ("neg", "--init")])
+def test_a_loss_that_never_changes_is_an_error(folder, objective, cause):
+    done = run(command("--sample", "0", cause, "1e-30", "--objective", objective), folder)
     assert done.returncode == 65, done.stderr
     assert re.search(r"nothing was learned: the mean loss of all \d+ parts of the text was [46]\.", done.stderr)
-    assert "raise --alpha (1e-30)" in done.stderr
+    assert f"raise {cause} (1e-30) or" in done.stderr
     assert {path.name for path in folder.iterdir() if not path.name.startswith(".")} == {"text.txt"}
 
 

@@ -128,7 +128,7 @@ class Catalogue(WithDebug, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command. Raise UsageError, with ours, for one of another program."""
         if args and args[0] not in self.commands:
-            hint = COMMANDS.get(args[0])
+            hint = COMMANDS.get(args[0].replace("_", "-"))
             if os.path.exists(args[0]):  # noqa: PTH110 - unlike Path.exists, it accepts names that are too long
                 first = next((name for name in FOR_FILES if name in self.commands), "COMMAND")
                 hint = f"write a command before the file, such as {ctx.command_path} {first} {args[0]}"

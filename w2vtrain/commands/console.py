@@ -34,11 +34,6 @@ Log = Callable[[dict[str, Any]], None]
 Note = Callable[[], tuple[str, dict[str, Any]]]
 
 
-def warn(text: str) -> None:
-    """Print a line on stderr, even with --quiet."""
-    echo(one_line(text), err=True)
-
-
 class Interval:
     """The loss since the last report, and whether the next report is due after `every` seconds."""
 
@@ -88,7 +83,7 @@ class Console:
         """Print one line, unless quiet."""
         if not self.quiet:
             self._close_bar()
-            warn(text)
+            echo(one_line(text), err=True)
 
     def events(self) -> Events:
         """Return the callbacks for `fit`: each event is reported by the method of its name, after an underscore."""

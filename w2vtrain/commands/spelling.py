@@ -11,13 +11,17 @@ import click
 from w2vtrain.config import NAMES
 from w2vtrain.other_programs import CORPUS, FITS, Ours, hint_for, replaced
 
-SHORT_OPTIONS = ("-h", "-n", "-o", "-O", "-q")
+HELP = ("-h", "--help")
+"""The names of the option of all commands that click declares."""
+SHORT_OPTIONS = ("-n", "-o", "-O", "-q")
 """Short options of our commands, each with one meaning; not all commands have all of them."""
+OPPOSITES = ("un", "in")
+"""What begins a word that means the opposite of the rest, as in --undirected and --case-insensitive."""
 
 
 def options_of(command: click.Command) -> set[str]:
     """Return all names of a command's options."""
-    return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    return {*HELP, *(name for part in command.params for name in (*part.opts, *part.secondary_opts))}
 
 
 def answer(name: str, known: set[str], plain: str) -> str | None:
@@ -55,7 +59,11 @@ def no_such_option(error: click.NoSuchOption, args: list[str], known: set[str]) 
     """Return the error for an unknown option of a command line, with its whole name and the options most like it."""
     name = next((arg for arg in args if arg.startswith(error.option_name)), error.option_name).partition("=")[0]
     names = [option.removeprefix("--") for option in known if option.startswith("--")]
-    close = " or ".join(f"--{option}" for option in sorted(get_close_matches(name.lstrip("-"), names)))
+    bare = name.lstrip("-").replace("_", "-")
+    for prefix in OPPOSITES:
+        if (other := bare.replace(prefix, "", 1)) != bare and other in names:
+            return click.UsageError(f"No such option {name!r}: leave it out; the opposite is --{other}", error.ctx)
+    close = " or ".join(f"--{option}" for option in sorted(get_close_matches(bare, names)))
     return click.UsageError(f"No such option {name!r}" + (f": did you mean {close}?" if close else ""), error.ctx)
 
 

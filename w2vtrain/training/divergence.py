@@ -78,12 +78,16 @@ def loss_warning(last: Epoch | None, untrained: float, settings: Settings) -> st
     """Return a warning if the last epoch's loss is above that of an `untrained` model, although it is finite."""
     if last is None or last.loss is None or last.loss <= untrained * LEARNED_NOTHING:
         return None
-    values = {"init": settings.init, "alpha": settings.alpha}  # an init of 0 is the default
-    causes = [f"{spelled(name)} ({value:.4g})" for name, value in values.items() if value]
     return (
         f"training diverged: the loss of epoch {last.epoch}, {last.loss:.4g}, is above that of a model that learned"
-        f" nothing, {untrained:.4g}; lower {' or '.join([*causes, spelled('window')])}"
+        f" nothing, {untrained:.4g}; lower {' or '.join([*_causes(settings), spelled('window')])}"
     )
+
+
+def _causes(settings: Settings) -> list[str]:
+    """Return the settings that scale what is learned, with their values."""
+    values = {"init": settings.init, "alpha": settings.alpha}  # an init of 0 is the default
+    return [f"{spelled(name)} ({value:.4g})" for name, value in values.items() if value]
 
 
 @dataclass
@@ -116,6 +120,6 @@ class Losses:
         if self.reports >= MIN_REPORTS and math.isclose(self.lowest, self.highest, rel_tol=SAME_LOSS):
             raise NothingLearned(
                 f"nothing was learned: the mean loss of all {self.reports:,} parts of the text was {self.highest:.4g};"
-                f" raise {spelled('alpha')} ({settings.alpha:.4g}) or {spelled('vector_size')}, or change the"
-                f" options of objective {settings.objective}"
+                f" raise {' or '.join([*_causes(settings), spelled('vector_size')])}, or change the options of"
+                f" objective {settings.objective}"
             )

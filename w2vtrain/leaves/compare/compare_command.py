@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.input_files import check_repeatable
+from w2vtrain.commands.input_files import check_outside, check_repeatable
 from w2vtrain.commands.options import (
     CODES,
     COMPARING,
@@ -87,6 +87,7 @@ def compare(
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
     scored = [path for path in (values["heldout"], values["test"], values["questions"], *values["pairs"]) if path]
     check_repeatable([*corpus, *scored])
+    check_outside([output], corpus)
     for path in scored:
         with open_input(path):
             pass

@@ -78,7 +78,7 @@ def compare(
     vectors, size and memory. The picture, curves.png, needs w2vtrain[plot].
     """
     with imports():
-        from w2vtrain.leaves.compare.comparison import Comparison, train_all, write_reports
+        from w2vtrain.leaves.compare.comparison import REPORTS, RUNS, Comparison, train_all, write_reports
         from w2vtrain.leaves.compare.comparison_tables import busy, plain, unreliable
         from w2vtrain.leaves.compare.contenders import contenders
         from w2vtrain.leaves.compare.measure import check_scored
@@ -101,6 +101,10 @@ def compare(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{output}: the folder cannot be created: {error.strerror}") from None
+    if (theirs := [name for name in REPORTS if (folder / name).exists()]) and not (folder / RUNS).exists():
+        raise OutputError(
+            f"{output}: has {theirs[0]}, but no results of a comparison: choose another folder, or remove this file"
+        )
     comparison = Comparison(
         sources=corpus, folder=folder, settings=settings, contenders=contenders(objectives), rates=rates_to_try,
         contents=contents, **values,

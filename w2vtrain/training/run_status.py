@@ -21,9 +21,6 @@ from w2vtrain.training import checkpoint_file
 from w2vtrain.training.run_files import CONFIG, LOCK, MAX_CONFIG_BYTES, Config, run_config
 from w2vtrain.training.state import Saved
 
-READ = ("sources", "heldout", "read_vocab")
-"""Arguments of `fit` that name what it reads once, which may be a stream."""
-
 
 def is_run_folder(path: str | Path) -> bool:
     """Return whether a path is a folder with the config.json of a run."""
@@ -54,8 +51,8 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
         if isinstance(name := settings.get(kind), str) and is_code(name):
             command += f" --{kind} {shlex.quote(placed_here(name, config.home(folder)))}"
-    given = [value if isinstance(value, list) else [value] for value in map(request.get, READ)]
-    inputs = [str(name) for names in given for name in names]
+    named = map(request.get, ("sources", "heldout", "read_vocab"))
+    inputs = [str(name) for value in named for name in (value if isinstance(value, list) else [value])]
     if STDOUT in inputs:
         command += " < TEXT"  # which was standard input
     if any(map(OPEN_FILE.fullmatch, inputs)):

@@ -151,6 +151,15 @@ def test_bad_input_is_one_line_and_writes_nothing(folder, w2vtrain_here, code, w
     assert {file: file.read_bytes() for file in path.iterdir()} == before
 
 
+@pytest.mark.parametrize("words", [["v.txt", "-o", "old.bin"], ["model", "-o", "old.safetensors"]], ids=" ".join)
+def test_the_record_of_vectors_that_are_overwritten_is_removed(folder, w2vtrain_here, words):
+    for is_record, text in ((False, '{"settings": {}}'), (True, '{"settings": {}, "record": {}}')):
+        record = folder[0] / f"{words[-1]}.json"
+        record.write_text(text)
+        code, _, said = w2vtrain_here(["convert", *words, "--force"], folder[0])
+        assert (code, record.exists(), f"{words[-1]}.json: removed" in said) == (0, not is_record, is_record)
+
+
 def test_only_the_file_beside_an_array_is_an_input_too(folder, w2vtrain_here):
     for name in ("v.tsv", "v.npy"):
         for _ in range(2):  # the second time, the other file is there

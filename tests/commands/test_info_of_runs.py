@@ -48,6 +48,10 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
         out = w2vtrain_here(["info", "v.txt.run"], stopped)[1]
         assert "continue             w2vtrain resume v.txt.run < TEXT\n" in out
         assert f"outputs              v.txt{', w' * ('heldout' in changed)}\n" in out
+    for changed in ({"sources": ["/dev/stdin"]}, {"heldout": ["/dev/fd/63"]}, {"read_vocab": "/dev/fd/63"}):
+        config.write_text(json.dumps(json.loads(saved) | {"request": json.loads(saved)["request"] | changed}))
+        out = w2vtrain_here(["info", "v.txt.run"], stopped)[1]
+        assert "continue             repeat the `fit` command\n" in out
     config.write_text(saved)
     folder = (stopped / "v.txt.run").rename(stopped / "-v.run")
     for command in ("info", "vector"):
@@ -134,6 +138,16 @@ def test_other_json_is_no_record(text, tmp_path, w2vtrain_here):
     code, out, _ = w2vtrain_here(["info", "x.json"], tmp_path)
     assert code == 0
     assert "kind                 unknown" in out
+
+
+def test_a_checkpoint_is_no_model_and_its_folder_is_exported(stopped, w2vtrain_here):
+    name = next((stopped / "v.txt.run").glob("ckpt-*")).name
+    for command in (["info"], ["neighbors", "--", "the"]):
+        code, _, said = w2vtrain_here([command[0], f"v.txt.run/{name}", *command[1:]], stopped)
+        assert (code, "is a checkpoint of a run: `w2vtrain export RUN" in said) == (65, True), said
+    (stopped / "x.txt.json").write_text('{"settings": {}, "record": {}}')
+    assert w2vtrain_here(["export", "v.txt.run", "-o", "x.txt", "--force"], stopped)[0] == 0
+    assert not (stopped / "x.txt.json").exists()
 
 
 def test_a_folder_that_is_no_run_folder_is_refused_in_one_line(stopped, w2vtrain_here):

@@ -44,3 +44,6 @@ def test_what_several_ranks_cannot_do_is_refused(tmp_path):
         for make in (list, Walks):
             with pytest.raises(UsageError, match=f"{shown} is not a regular file"):
                 check(text=name, make=make)
+    for name in pipes:
+        with pytest.raises(UsageError, match=f"{name} is not a regular file"):
+            check(read_vocab=str(tmp_path / name))

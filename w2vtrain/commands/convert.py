@@ -29,7 +29,7 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, ResourceError, UsageError, W2VError
 from w2vtrain.registry import is_code
-from w2vtrain.system.files import STDOUT, resume_command
+from w2vtrain.system.files import STDOUT, is_stream, resume_command
 from w2vtrain.system.locks import holder
 from w2vtrain.system.terminal import echo, one_line
 
@@ -65,7 +65,7 @@ EXPORTED = {
     "--repair", is_flag=True,
     help="Repair words with white space or invalid UTF-8, leave out other invalid rows, and report them.",
 )  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@click.option("--force", is_flag=True, help="Overwrite the output file, and remove the record of its run.")
 def convert(
     vectors: str, output: str, format_: str | None, dtype: str, export: str, restrict_vocab: int, center: bool,
     remove_top: int, normalize: bool, repair: bool, force: bool,
@@ -102,6 +102,7 @@ def convert(
                 f"{path}: not enough memory to convert its vectors; --restrict-vocab N converts the first N"
             ) from error
     written.write(words, matrix, lambda _: force, counts=loaded.counts)
+    remove_record(output, force)
     for flaw in loaded.flaws:
         echo(one_line(flaw.replace(path, "standard input" if vectors == STDOUT else vectors)), err=True)
     facts = [
@@ -137,9 +138,23 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
             )
         model = load_model(path)
         save_as(form, output, model, force)
+    remove_record(output, force)
     chosen = choose_vectors(model.record)[0]
     lost = f": its input vectors, not the {EXPORTED[chosen]}" if form != MODEL.name and chosen != "in" else ""
     echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions{lost}", err=True)
+
+
+def remove_record(output: str, force: bool) -> None:
+    """Delete the record of a run beside an output that was written with `force`: it describes the vectors before."""
+    file = Path(f"{output}.json")
+    if not force or is_stream(output) or not file.is_file():
+        return
+    from w2vtrain.training.run_status import describe_record  # loads what training needs
+
+    with suppress(W2VError, OSError):
+        if "vectors" in (describe_record(file) or ()):
+            file.unlink()
+            echo(one_line(f"{file}: removed, because it was the record of the vectors before these"), err=True)
 
 
 def files_read(path: str) -> list[str]:
@@ -190,7 +205,7 @@ def read(path: str, which: str, limit: int | None, repair: bool) -> tuple[Vector
 @click.argument("run")
 @writing_options
 @export_option
-@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@click.option("--force", is_flag=True, help="Overwrite the output file, and remove the record of its run.")
 @code_options
 def export(
     run: str, output: str, format_: str | None, dtype: str, export: Export, force: bool, **named: str | None
@@ -236,6 +251,7 @@ def export(
     where = "at the end of training" if state.has_ended(epochs) else f"in epoch {state.current} of {epochs}"
     rows = exported_from(checkpoint, saved.best, settings, vocabulary, export, folder)
     written.write(vocabulary.words, rows, lambda _: force, counts=vocabulary.counts)
+    remove_record(output, force)
     for why in checkpoint.skipped:
         echo(f"warning: {why}; using the checkpoint before it", err=True)
     if (start := saved.corpus.init_from) and start.kept:

@@ -252,12 +252,12 @@ def check_ranks(request: FitRequest, planned: Plan) -> None:
     start = planned.inputs.start
     if request.grow_vocabulary and start and start.model:
         raise ConfigError("distributed: several ranks cannot add words to a model or read lists of words")
-    for text in corpus_of(planned.inputs.sources, planned.settings).files:
-        if text.size is None:
-            raise UsageError(
-                f"{text.name} is not a regular file, so several processes cannot read it: save the text in a file on"
-                " storage that all hosts share"
-            )
+    unread = [text.name for text in corpus_of(planned.inputs.sources, planned.settings).files if text.size is None]
+    for name in [*unread, *filter(is_stream, filter(None, [request.read_vocab]))]:
+        raise UsageError(
+            f"{name} is not a regular file, so several processes cannot read it: save it in a file on storage that all"
+            " hosts share"
+        )
     for file in filter(is_stream, request.results):
         raise UsageError(
             "distributed: the ranks need a run folder: name an output file with -o;"

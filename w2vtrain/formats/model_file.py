@@ -153,6 +153,10 @@ def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str,
     """Return a model's settings and record, after checking the format number, on which their meaning depends."""
     box.check_format()
     parsed = []
+    if "run" in box.metadata:
+        raise DataError(
+            f"{box.path}: is a checkpoint of a run: `w2vtrain export RUN -o FILE`, with its folder, writes its vectors"
+        )
     for name in ("settings", "record"):
         if name not in box.metadata:
             raise DataError(f"{box.path}: the model has no {name}")

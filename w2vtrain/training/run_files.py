@@ -156,7 +156,7 @@ def read_config(folder: Path, anew: bool = False) -> Config | None:
             return None
         raise DataError(
             f"{path}: has schema {str(values['schema'])[:20]}; this version of w2vtrain reads schema {SCHEMA}: finish"
-            f" the run with the version that started it, or start over with {spelled('force', True)}"
+            f" the run with the version that started it, or start over by `fit` with {spelled('force', True)}"
         )
     return typed(values, Config, f"{path} is damaged", REMEDY)
 

@@ -13,7 +13,7 @@ from typing import Any
 from w2vtrain.config import Settings, validated
 from w2vtrain.errors import ConfigError, W2VError
 from w2vtrain.registry import is_code, placed_here
-from w2vtrain.system.files import STDOUT, resume_command
+from w2vtrain.system.files import OPEN_FILE, STDOUT, resume_command
 from w2vtrain.system.json_text import json_object
 from w2vtrain.system.locks import holder
 from w2vtrain.system.reading import open_input
@@ -51,8 +51,12 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
         if isinstance(name := settings.get(kind), str) and is_code(name):
             command += f" --{kind} {shlex.quote(placed_here(name, config.home(folder)))}"
-    if any(STDOUT in (request.get(name) or ()) for name in ("sources", "heldout")):
+    named = map(request.get, ("sources", "heldout", "read_vocab"))
+    inputs = [str(name) for value in named for name in (value if isinstance(value, list) else [value])]
+    if STDOUT in inputs:
         command += " < TEXT"  # which was standard input
+    if any(map(OPEN_FILE.fullmatch, inputs)):
+        command = "repeat the `fit` command"  # a shell opens what it reads, as for <(...)
     if "comparison" in request:
         command = "repeat the `compare` command"
     return described | _progress(folder, config) | {"outputs": outputs, "command": command, "settings": settings}

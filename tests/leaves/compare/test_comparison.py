@@ -646,6 +646,23 @@ def test_what_several_runs_read_cannot_be_standard_input_or_a_pipe(tmp_path, w2v
     assert (code, "write it to a file" in said) == (2, True)
 
 
+def test_no_results_are_written_into_the_corpus(tmp_path, w2vtrain_here):
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts/text").write_text("a b\n" * 9)
+    code, _, said = w2vtrain_here(["compare", "texts", "-o", "texts/out", "--heldout", "texts/text"], tmp_path)
+    assert (code, "texts/out: is inside texts, whose files are the corpus" in said) == (2, True), said
+    assert not (tmp_path / "texts/out").exists()
+
+
+def test_files_that_no_comparison_wrote_are_not_overwritten(tmp_path, w2vtrain_here):
+    for name in ("text", "table.md"):
+        (tmp_path / name).write_text("a b\n" * 9)
+    words = ["compare", "text", "-o", ".", "--heldout", "text", "--objectives", "neg", "--epochs", 1, "--min-count", 1]
+    code, _, said = w2vtrain_here(words, tmp_path)
+    assert (code, ".: has table.md, but no results of a comparison" in said) == (73, True), said
+    assert (tmp_path / "table.md").read_text() == "a b\n" * 9
+
+
 def test_a_test_text_that_cannot_be_scored_is_noticed_before_training(tmp_path):
     found = replace(trial(tmp_path, "softmax", seconds=600, epochs=1000), test=str(tmp_path / "test.txt"))
     (tmp_path / "test.txt").write_text("xyzzy\n")

@@ -228,6 +228,14 @@ def test_fasttext_gets_the_settings_and_line_ends_are_not_words(tmp_path, monkey
     assert (given["model"], given["loss"], given["epoch"], given["lr"]) == ("cbow", "hs", 4, 0.05)
 
 
+@pytest.mark.parametrize("option", ["--json", "--plot"])
+def test_existing_files_are_overwritten_only_with_force(corpus, tmp_path, w2vtrain_here, option):
+    (tmp_path / "old.png").write_text("old")
+    code, _, said = w2vtrain_here(["bench", corpus, "--systems", "w2vtrain", option, "old.png"], tmp_path)
+    assert (code, "old.png exists: use --force" in said) == (73, True), said
+    assert (tmp_path / "old.png").read_text() == "old"
+
+
 def test_a_plot_without_scores_is_refused(corpus, tmp_path):
     with pytest.raises(UsageError, match="add --questions or --pairs"):
         run(corpus, "--plot", tmp_path / "plot.png")

@@ -64,6 +64,7 @@ RATE, SECONDS = Real(0.0, MAX_LEARNING_RATE), Real(0.0, MAX_SECONDS)
     metavar="FILE",
     help="Also plot scores against the total time to FILE; needs w2vtrain[plot].",
 )
+@click.option("--force", is_flag=True, help="Overwrite the files of --json and --plot.")
 def bench(corpus: str, **values: Any) -> None:
     """Measure speed and accuracy of w2vtrain and other systems on CORPUS, which is plain text.
 
@@ -78,7 +79,7 @@ def bench(corpus: str, **values: Any) -> None:
 
 def run(
     bench: Bench, corpus: str, architectures: str, objectives: str, seeds: int, json_file: str | None,
-    questions: str | None, pairs: tuple[str, ...], within: str, plot: str | None, **options: Any,
+    questions: str | None, pairs: tuple[str, ...], within: str, plot: str | None, force: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Measure, print each result as it arrives, and print the tables.
 
@@ -96,7 +97,7 @@ def run(
     check_different(files, inputs)
     check_repeatable(inputs)
     for file in files:
-        check_output(file, force=True)
+        check_output(file, force)
     if plot and not (questions or pairs):
         raise UsageError("--plot shows scores: add --questions or --pairs")
     if plot:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from w2vtrain.commands.input_files import check_repeatable
+from w2vtrain.commands.input_files import check_outside, check_repeatable
 from w2vtrain.commands.options import (
     CODES,
     COMPARING,
@@ -78,7 +78,7 @@ def compare(
     vectors, size and memory. The picture, curves.png, needs w2vtrain[plot].
     """
     with imports():
-        from w2vtrain.leaves.compare.comparison import Comparison, train_all, write_reports
+        from w2vtrain.leaves.compare.comparison import REPORTS, RUNS, Comparison, train_all, write_reports
         from w2vtrain.leaves.compare.comparison_tables import busy, plain, unreliable
         from w2vtrain.leaves.compare.contenders import contenders
         from w2vtrain.leaves.compare.measure import check_scored
@@ -87,6 +87,7 @@ def compare(
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
     scored = [path for path in (values["heldout"], values["test"], values["questions"], *values["pairs"]) if path]
     check_repeatable([*corpus, *scored])
+    check_outside([output], corpus)
     check_scored(values["questions"], values["pairs"])
     trained = [file.path for file in corpus_of(corpus, settings).files]
     joined = [settings.phrases] if settings.phrases else []
@@ -97,6 +98,10 @@ def compare(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{output}: the folder cannot be created: {error.strerror}") from None
+    if (theirs := [name for name in REPORTS if (folder / name).exists()]) and not (folder / RUNS).exists():
+        raise OutputError(
+            f"{output}: has {theirs[0]}, but no results of a comparison: choose another folder, or remove this file"
+        )
     comparison = Comparison(
         sources=corpus, folder=folder, settings=settings, contenders=contenders(objectives), rates=rates_to_try,
         contents=contents, **values,

@@ -35,7 +35,7 @@ SETTINGS = (*LEARNING, "threads", *READING)
 @dtype_option
 @setting_options(*SETTINGS)
 @code_options
-@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@click.option("--force", is_flag=True, help="Overwrite the output file, and remove the record of its run.")
 @quiet_option
 def infer(
     model: str, texts: tuple[str, ...], output: str, format_: str | None, dtype: str, force: bool, quiet: bool,
@@ -52,6 +52,7 @@ def infer(
     """
     with imports():
         from w2vtrain.commands.console import Console
+        from w2vtrain.commands.convert import remove_record
         from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.leaves.documents.inference import Inference
         from w2vtrain.training.inputs import corpus_of
@@ -75,6 +76,7 @@ def infer(
         )  # fmt: skip
         names = [str(line + 1) for line in range(len(vectors))]
         written.write(names, vectors, lambda _: force)
+        remove_record(output, force)
         if unknown := int((known == 0).sum()):
             console.say(f"warning     {unknown:,} of {len(known):,} lines have no known word: their vectors are 0")
         console.say(f"{output}: {len(vectors):,} vectors of documents, from {known.sum():,} words")

@@ -715,7 +715,7 @@ class KeyedRows:
         UnicodeDecodeError
             If a word cannot be decoded.
         ValueError
-            If the file is invalid; the message names the line or byte.
+            If the file is invalid; the message names the line or byte. If `datatype` has no floating-point numbers.
 
         Examples
         --------
@@ -725,6 +725,8 @@ class KeyedRows:
 
         """
         coding = Coding(encoding, unicode_errors)
+        if np.dtype(datatype).kind != "f":
+            raise InvalidValue(f"datatype must be of floating-point numbers, such as numpy.float32, not {datatype!r}")
         with builtin_errors():
             words, matrix = read_word2vec(fname, binary, no_header, limit, coding)
             known = None if fvocab is None else read_counts(fvocab, coding)

@@ -27,7 +27,7 @@ from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import DEFAULT, MARK, MODELS, binary, code, formats, names, text
 from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
-from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, Collector, collect_rows
+from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, REPAIR, Collector, collect_rows
 from w2vtrain.formats.vector_formats.word2vec import promise_of
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import Claim, atomic_write, is_stream
@@ -192,6 +192,14 @@ class Output:
             does.write_companion(files, table)
             size = len(files.getbuffer())
         return int(size * len(words) / len(names))
+
+
+def check_words(words: Sequence[str], where: str | Path) -> None:
+    """Raise DataError, with the remedy, for words that models and KeyedVectors may have, and files of vectors not."""
+    try:
+        encode_words(words, where)
+    except DataError as error:
+        raise DataError(f"{error}; {REPAIR}") from error
 
 
 def write_vectors(

@@ -187,7 +187,8 @@ def read_npy(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
     V, d = array.shape
     beside = Path(path).with_suffix(WORD_LIST)
     words = _lines(path, beside, V + 1)
-    problem = f"{beside}: {len(words):,} words, but {path} has {V:,} vectors" if len(words) != V else ""
+    known = f"more than {V:,}" if len(words) > V else f"{len(words):,}"
+    problem = f"{beside}: {known} words, but {path} has {V:,} vectors" if len(words) != V else ""
     if problem and not lenient:
         raise TruncatedFile(problem)
     words = words[:V]

@@ -36,8 +36,6 @@ BYTES_PER_WORD = 100
 """Bytes that a word takes in a list and a set, besides its string."""
 REPAIR = "`w2vtrain convert --repair` writes a clean copy"
 """The end of messages about an invalid row or header."""
-GARBLED = re.compile(r"\ufffd|_[-+.]?\d")
-"""What a mended word has if bytes could not be decoded, or if it has taken up values."""
 REPORTED = 10
 """Invalid rows that lenient reading describes; the others are only counted."""
 Parse = Callable[[BinaryIO, "Collector", int | None, int], None]
@@ -53,7 +51,10 @@ class Collector:
     allocated at once, or None; lenient and limit: see `vectors.read_vectors`; size: the file's size in bytes, which
     bounds the memory that words and vectors may take: see `_take`; coding: if given, words are read as gensim does:
     any bytes that it decodes are a word, and of rows with the same word, only the first is kept, but all count.
+    garbled: what a mended word has if it is hardly the one that was meant: here, if bytes could not be decoded.
     """
+
+    garbled = re.compile("\ufffd")
 
     def __init__(
         self, name: str, dim: int, capacity: int | None, lenient: bool, limit: int | None, size: int,
@@ -109,7 +110,7 @@ class Collector:
         if not self.lenient:
             condition = "" if self.words else "if most of the other rows are valid, "
             raise kind(f"{self.name}{place}: {problem}; {condition}{REPAIR}")
-        self._garbled += not mended or GARBLED.search(mended) is not None
+        self._garbled += not mended or self.garbled.search(mended) is not None
         if self.skipped + self.mended < REPORTED:
             self.flaws.append(f"{self.name}{place}: {problem}: {f'now {mended[:60]!r}' if mended else 'left out'}")
         self.skipped, self.mended = self.skipped + (not mended), self.mended + bool(mended)

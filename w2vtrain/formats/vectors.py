@@ -27,7 +27,7 @@ from w2vtrain.formats.transforms import LazyRows
 from w2vtrain.formats.vector_formats import DEFAULT, MARK, MODELS, binary, code, formats, names, text
 from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
-from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, REPAIR, Collector, collect_rows
+from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, REPAIR, collect_rows
 from w2vtrain.formats.vector_formats.word2vec import promise_of
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import Claim, atomic_write, is_stream
@@ -333,14 +333,12 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
 
 def mended(vectors: Vectors, path: str | Path) -> Vectors:
     """Return the vectors of a model as lenient reading returns those of other files: models may have any words."""
-    rows = Collector(str(path), vectors.matrix.shape[1], None, True, None, vectors.matrix.nbytes)
+    from w2vtrain.formats.vector_formats.arrays import collected
+
     names = [word.encode("utf-8", "surrogatepass") for word in vectors.words]
-    rows.add(names, vectors.matrix, lambda i: f", row {i + 1:,}")
-    words, matrix = rows.result()
-    counts = None if vectors.counts is None else np.delete(vectors.counts, rows.left_out)
-    return replace(
-        vectors, words=words, matrix=matrix, counts=counts, skipped=rows.skipped, mended=rows.mended, flaws=rows.flaws
-    )
+    sniffed = Sniff(vectors.format, *vectors.matrix.shape, 0, vectors.matrix.nbytes, None)
+    clean = collected(path, sniffed, vectors.matrix.shape, [(names, vectors.matrix)], True, None, [vectors.counts])
+    return replace(clean, ngrams=vectors.ngrams)
 
 
 def read_keys(path: str | Path, mmap: str | None = None) -> KeyedArrays:

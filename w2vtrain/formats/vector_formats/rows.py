@@ -68,8 +68,7 @@ class Collector:
         self.flaws: list[str] = []  # of the first REPORTED rows that were skipped or mended
         self.left_out: list[int] = []  # the numbers of the added rows that were skipped, from 0
         self._added = 0  # rows that were added or skipped
-        self._garbled = 0  # rows that were skipped, or whose mended word is hardly the one that was meant
-        self._repeated = 0  # of these, valid rows with a word that occurred before
+        self._garbled = 0  # rows that were invalid, but for those whose mended word is likely the one that was meant
         self._seen: set[str] = set()
         self._blocks: list[NDArray[np.float32]] = []
         self._bytes, self._free = 0, 0  # bytes of words and vectors so far; bytes that fit, once it matters
@@ -160,7 +159,7 @@ class Collector:
                 if self.coding:
                     self.skipped += 1
                     continue
-                self._repeated += not problem
+                self._garbled -= not problem  # it will be counted, although the row is valid
                 problem += f"{'; ' * bool(problem)}the word {word[:60]!r} occurs a second time"
                 word = None
             if problem:
@@ -185,7 +184,7 @@ class Collector:
 
     def result(self) -> tuple[list[str], NDArray[np.float32]]:
         """Return the words and the (V, d) float32 matrix. Raise DataError if most rows are not what was meant."""
-        invalid, rows = self._garbled - self._repeated, len(self.words) + self.skipped
+        invalid, rows = self._garbled, len(self.words) + self.skipped
         if 2 * invalid > rows:
             raise DataError(
                 f"{self.flaws[0]}; {invalid:,} of {rows:,} rows are invalid, too many to repair: check the header and"

@@ -44,7 +44,7 @@ def parse(file, rows, promised, start):
 
 
 def read(path, found, lenient, limit):
-    return read_rows(path, found, lenient, limit, parse, lambda dim: 2 * dim + 2)
+    return read_rows(path, found, lenient, limit, parse)
 
 
 def write(file, table):

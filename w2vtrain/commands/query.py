@@ -191,7 +191,7 @@ def _ngrams_lookup() -> Lookup:
 
 
 def _rows(words: list[str], rows: Any) -> str:
-    """Return lines `word v1 v2 ...`, as in vector files of text, without the last newline; only values for one word ""."""
+    """Return lines `word v1 v2 ...`, as in vector files of text, without the last newline; no word if it is ""."""
     with imports():
         import numpy as np
 

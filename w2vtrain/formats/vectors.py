@@ -378,8 +378,8 @@ def read_word2vec(
     if promise.rows is not None:
         limit = min(limit or promise.rows, promise.rows)
         promise = promise._replace(rows=limit)
-    parse, extra = (binary.parse_binary, 4) if is_binary else (text.parse_text, 2)
-    rows = collect_rows(path, promise, False, limit, parse, lambda dim: extra * dim + 1, coding)
+    parse = binary.parse_binary if is_binary else text.parse_text
+    rows = collect_rows(path, promise, False, limit, parse, coding)
     if promise.rows is not None and (read := len(rows.words) + rows.skipped) < promise.rows:
         raise TruncatedFile(f"{path}: expected {promise.rows:,} vectors, the file ends after {read:,}")
     return rows.result()

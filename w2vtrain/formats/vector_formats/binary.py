@@ -29,8 +29,8 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read a file. The shortest row has one byte for the word, a space and 4 bytes per value."""
-    return read_rows(path, sniffed, lenient, limit, parse_binary, lambda dim: 4 * dim + 2)
+    """Read a file."""
+    return read_rows(path, sniffed, lenient, limit, parse_binary)
 
 
 def write(file: BinaryIO, table: Table) -> None:

@@ -201,14 +201,12 @@ class Collector:
         return self.words, matrix
 
 
-def read_rows(
-    path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int]
-) -> Vectors:
+def read_rows(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse) -> Vectors:
     """Read a file of rows with the parser `parse`, as described in `vectors.read_vectors`.
 
-    smallest(d): the number of bytes of the shortest row with d values. Raise DataError, InputMissing and MemoryError.
+    Raise DataError, InputMissing and MemoryError.
     """
-    rows = collect_rows(path, sniffed, lenient, limit, parse, smallest)
+    rows = collect_rows(path, sniffed, lenient, limit, parse)
     words, matrix = rows.result()
     if sniffed.rows is not None and len(words) + rows.skipped != min(sniffed.rows, limit or sniffed.rows):
         problem = f"{path}: the header promises {sniffed.rows:,} vectors, the file has {len(words) + rows.skipped:,}"
@@ -225,11 +223,10 @@ def read_rows(
 
 
 def collect_rows(
-    path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int],
-    coding: Coding | None = None,
-) -> Collector:  # fmt: skip
+    path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse, coding: Coding | None = None
+) -> Collector:
     """Return the rows of a file, as for `read_rows`; with a `coding`, it may have more than the header promises."""
-    dim = check_promise(path, sniffed, lenient, smallest)
+    dim = check_promise(path, sniffed, lenient)
     # The true size of compressed data is unknown, so the matrix grows with the rows that are actually read.
     capacity = None if lenient or sniffed.compression else sniffed.rows
     rows = Collector(str(path), dim, capacity, lenient, limit, sniffed.size, coding)
@@ -239,13 +236,14 @@ def collect_rows(
     return rows
 
 
-def check_promise(path: str | Path, sniffed: Sniff, lenient: bool, smallest: Callable[[int], int]) -> int:
+def check_promise(path: str | Path, sniffed: Sniff, lenient: bool = False) -> int:
     """Return d; raise DataError if a file of this size, compressed or not, cannot contain the promised rows."""
     rows, dim = sniffed.rows, sniffed.dim
     if dim is None or dim < 1 or dim > MAX_DIM or (rows is not None and rows < 1):
         raise DataError(f"{path}:1: the header promises {rows} vectors of {dim} values, which is impossible")
     if rows is not None and not lenient:
-        needed, most = rows * smallest(dim), justified(sniffed.size) if sniffed.compression else sniffed.size
+        shortest = (4 if sniffed.kind == "binary" else 2) * dim + 1  # of an empty word
+        needed, most = rows * shortest, justified(sniffed.size) if sniffed.compression else sniffed.size
         if needed > most - sniffed.start + 1:
             but = f"the file has {most:,}: it is cut off or its header is wrong; if rows have {dim:,} values, {REPAIR}"
             if sniffed.compression:

@@ -68,8 +68,8 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read a file. The shortest row has one byte for the word, a space and a digit per value, and a line end."""
-    return read_rows(path, sniffed, lenient, limit, parse_text, lambda dim: 2 * dim + 2)
+    """Read a file."""
+    return read_rows(path, sniffed, lenient, limit, parse_text)
 
 
 def write(file: BinaryIO, table: Table) -> None:

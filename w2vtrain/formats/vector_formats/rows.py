@@ -67,7 +67,7 @@ class Collector:
         self.skipped = self.mended = 0
         self.flaws: list[str] = []  # of the first REPORTED rows that were skipped or mended
         self.left_out: list[int] = []  # the numbers of the added rows that were skipped, from 0
-        self._added = 0  # rows that were added or skipped
+        self.added = 0  # rows that were added or skipped
         self._garbled = 0  # rows that were invalid, but for those whose mended word is likely the one that was meant
         self._seen: set[str] = set()
         self._blocks: list[NDArray[np.float32]] = []
@@ -120,9 +120,9 @@ class Collector:
         finite: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(block), axis=1)
         if not (finite.all() and self._add_words(names)):
             kept = self._kept(names, finite.tolist(), place)
-            self.left_out += (self._added + np.delete(np.arange(len(names)), kept)).tolist()
+            self.left_out += (self.added + np.delete(np.arange(len(names)), kept)).tolist()
             block = block[kept]
-        self._added += len(names)
+        self.added += len(names)
         self._take(sum(map(sys.getsizeof, self.words[start:])) + BYTES_PER_WORD * (len(self.words) - start))
         if self._matrix is None:
             self._take(block.nbytes)

@@ -137,6 +137,8 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
                 note += ", and delete the first line, which names columns"
             return _unknown(size, compression, note)
     note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"
+    if text.sniff(plain.partition(b"\n")[2], whole):
+        note = "vectors after a first line that is not one, such as names of columns: delete that line"
     return _unknown(size, compression, note)
 
 

@@ -336,8 +336,9 @@ def mended(vectors: Vectors, path: str | Path) -> Vectors:
     from w2vtrain.formats.vector_formats.arrays import collected
 
     names = [word.encode("utf-8", "surrogatepass") for word in vectors.words]
-    sniffed = Sniff(vectors.format, *vectors.matrix.shape, 0, vectors.matrix.nbytes, None)
-    clean = collected(path, sniffed, vectors.matrix.shape, [(names, vectors.matrix)], True, None, [vectors.counts])
+    V, d = vectors.matrix.shape
+    sniffed = Sniff(vectors.format, V, d, 0, vectors.matrix.nbytes, None)
+    clean = collected(path, sniffed, (V, d), [(names, vectors.matrix)], True, None, [vectors.counts])
     return replace(clean, ngrams=vectors.ngrams)
 
 

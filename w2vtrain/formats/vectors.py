@@ -24,7 +24,7 @@ from w2vtrain.formats.precision import check_range, floating
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, reader_of, sniff
 from w2vtrain.formats.transforms import LazyRows
-from w2vtrain.formats.vector_formats import DEFAULT, MARK, MODELS, binary, code, formats, names, text
+from w2vtrain.formats.vector_formats import DEFAULT, MARK, MODELS, binary, code, formats, text
 from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, REPAIR, collect_rows
@@ -51,7 +51,7 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     alone, it means DEFAULT, as does a stream without a suffix. Raise UsageError for an unknown format, and for a suffix
     that is unknown or promises a format that is not written.
     """
-    possible = [*names(), *MODELS] if models else names()
+    possible = [*formats(), *(MODELS if models else ())]
     if format is not None and format not in possible:
         why = f"{format} holds a model, not vectors alone" if format in MODELS else f"unknown format {format!r}"
         raise UsageError(f"{path}: {why}: use {' or '.join(possible)}")

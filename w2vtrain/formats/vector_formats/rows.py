@@ -51,7 +51,8 @@ class Collector:
     allocated at once, or None; lenient and limit: see `vectors.read_vectors`; size: the file's size in bytes, which
     bounds the memory that words and vectors may take: see `_take`; coding: if given, words are read as gensim does:
     any bytes that it decodes are a word, and of rows with the same word, only the first is kept, but all count.
-    garbled: what a mended word has if it is hardly the one that was meant: here, if bytes could not be decoded.
+    added: the number of rows that were added, whether they were kept or not. garbled: what a mended word has if it is
+    hardly the one that was meant: here, if bytes could not be decoded.
     """
 
     garbled = re.compile("\ufffd")
@@ -67,7 +68,7 @@ class Collector:
         self.skipped = self.mended = 0
         self.flaws: list[str] = []  # of the first REPORTED rows that were skipped or mended
         self.left_out: list[int] = []  # the numbers of the added rows that were skipped, from 0
-        self.added = 0  # rows that were added or skipped
+        self.added = 0
         self._garbled = 0  # rows that were invalid, but for those whose mended word is likely the one that was meant
         self._seen: set[str] = set()
         self._blocks: list[NDArray[np.float32]] = []

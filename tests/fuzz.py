@@ -73,7 +73,7 @@ MODULES = (
     safetensors, similarity, sniff, tables, text_files, trees, vector_rows, vectors, vocabulary, word2vec,
     word_files,
     tomllib._parser, tomllib._re,
-    *(sys.modules[vector_formats.code(name).write.__module__] for name in vector_formats.names()),
+    *(sys.modules[vector_formats.code(name).write.__module__] for name in vector_formats.formats()),
 )  # fmt: skip
 # A mutation may replace a word, a number or a string (TOKEN) by one of VALUES, in addition to libFuzzer's own changes.
 TOKEN = re.compile(rb'"[^"]*"|[-+.\w]+|[\[{][]}]?')

@@ -213,6 +213,8 @@ def test_repair_joins_the_words_of_models_which_may_have_spaces(folder, convert,
         words = words[:3]
     code, _, said = w2vtrain_here(["convert", "spaces", "-o", "new.txt"], folder[0])
     assert (code, said.count("\n")) == (65, 1)
+    assert said.startswith("w2vtrain: error: spaces: ")
+    assert said.endswith("; `w2vtrain convert --repair` writes a clean copy\n")
     found, rows, said = convert("spaces", "--repair")
     assert found == ["the", "new_york", *words[3:]]
     assert np.array_equal(rows, matrix[[0, 1, 3][: len(found)]])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from w2vtrain import load_model, read_vectors, save_model, write_vectors
+from w2vtrain import KeyedVectors, load_model, read_vectors, save_model, write_vectors
 from w2vtrain.training.checkpointing import CheckpointedRun
 
 SMALL = ["--vector-size", "8", "--min-count", "2", "--sample", "0"]
@@ -69,6 +69,18 @@ def test_all_words_of_vectors_are_kept_if_the_vocabulary_grows(folder, w2vtrain_
     np.testing.assert_array_equal(after.matrix[:13], trained.input)
     np.testing.assert_array_equal(after.matrix[13:], [pretrained[word] for word in after.words[13:]])
     assert all((after.matrix[after.words.index(f"w{k}")] != pretrained[f"w{k}"]).any() for k in range(9))
+
+
+def test_words_that_could_not_be_written_are_refused_before_training(folder, w2vtrain_here):
+    KeyedVectors.of(["w0", "new york"], np.ones((2, 8), np.float32)).save(folder / "spaces")
+    code, _, said = w2vtrain_here(start("more.vec", *SMALL[2:], "--grow-vocabulary", model="spaces"), folder)
+    assert code == 65
+    assert "spaces: word 1 'new york' contains white space" in said.splitlines()[-1]
+    assert not list(folder.glob("more.vec*"))
+    assert w2vtrain_here(["convert", "spaces", "--repair", "-o", "clean.vec"], folder)[0] == 0
+    code, _, said = w2vtrain_here(start("more.vec", *SMALL[2:], "--grow-vocabulary", model="clean.vec"), folder)
+    assert code == 0, said
+    assert read_vectors(folder / "more.vec").words[-1] == "new_york"
 
 
 def test_a_run_says_which_words_of_vectors_it_leaves_out(folder, w2vtrain_here, pretrained):

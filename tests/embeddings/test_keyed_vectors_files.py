@@ -93,9 +93,11 @@ def test_options_of_loading(tmp_path, caplog):
     assert loaded(tmp_path, text, unicode_errors="replace")[0] == ["x", "\ufffd"]
     assert loaded(tmp_path, text, limit=1) == (["x"], [[1, 2]], [1])
     assert loaded(tmp_path, text, limit=0, unicode_errors="ignore")[0] == ["x", ""]
+    assert loaded(tmp_path, "3 2\n 1 2\n\x0b 3 4\ny  5  6\n")[0] == ["", "\x0b", "y"]
     with pytest.raises(UnicodeDecodeError, match="unicode_errors='replace' or 'ignore'"):
         loaded(tmp_path, text)
     assert load(put(tmp_path, "1 2\na 1 2\n"), datatype=np.float16).vectors.dtype == np.float16
+    assert loaded(tmp_path, "1 2\na 0.5 2\n", datatype=int)[1] == [[0.5, 2]]
     assert loaded(tmp_path, "1 2\na 1 2\nb 3 4\n")[0] == ["a"]  # more rows than the header promises
     assert loaded(tmp_path, "9 2\na 1 2\n" + "b 3 4\n", limit=2)[0] == ["a", "b"]  # cut off after what is needed
     assert loaded(tmp_path, gzip.compress(b"1 2\na 1 2\n"))[0] == ["a"]
@@ -357,13 +359,15 @@ def test_a_run_starts_from_what_save_wrote(tmp_path):
     np.testing.assert_array_equal(start.input, keyed.vectors)
 
 
-def test_loading_own_vectors_that_are_not_finite_warns_with_the_word(tmp_path, caplog):
+@pytest.mark.parametrize("value", [np.nan, 1e300])
+def test_loading_own_vectors_that_are_not_finite_warns_with_the_word(tmp_path, caplog, value):
     """Other files with such values are refused; these may have any that were in memory."""
-    KeyedVectors.of(["a", "b"], np.array([[1.0, 2], [np.nan, 1]])).save(tmp_path / "v")
-    assert np.isnan(KeyedVectors.load(tmp_path / "v")["b"][0])
+    KeyedVectors.of(["a", "b"], np.array([[1.0, 2], [value, 1]])).save(tmp_path / "v")
+    assert KeyedVectors.load(tmp_path / "v")["b"].tolist() == pytest.approx([value, 1], nan_ok=True)
     assert caplog.messages == [f"{tmp_path / 'v'}: the vector of 'b' (row 1) has a value that is NaN or too large"]
-    with pytest.raises(W2VError, match=r"the vector of 'b' \(row 1\) is not finite"):
+    with pytest.raises(W2VError, match=r"the vector of 'b' \(row 1\) is not finite; `w2vtrain convert --repair`"):
         w2vtrain.read_vectors(tmp_path / "v")
+    assert w2vtrain.read_vectors(tmp_path / "v", lenient=True).words == ["a"]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_key_of_a_file_without_header(tmp_path):

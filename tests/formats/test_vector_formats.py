@@ -44,7 +44,7 @@ def parse(file, rows, promised, start):
 
 
 def read(path, found, lenient, limit):
-    return read_rows(path, found, lenient, limit, parse, lambda dim: 2 * dim + 2)
+    return read_rows(path, found, lenient, limit, parse)
 
 
 def write(file, table):
@@ -79,7 +79,7 @@ def toy(tmp_path, monkeypatch):
 
 
 def test_a_row_and_a_module_add_a_format_to_all_functions(toy):
-    assert vector_formats.names() == ["text", *OTHERS, "toy"]
+    assert list(vector_formats.formats()) == ["text", *OTHERS, "toy"]
     assert format_of("vectors.CSV") == "toy"
     write_vectors(toy / "v.csv", WORDS, MATRIX)
     write_vectors(toy / "w", WORDS, MATRIX, "toy")

@@ -275,6 +275,8 @@ def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
         (b",0,1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between .* tr ',' ' ', and delete the first line"),
         (b"word,d0,d1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between .* tr ',' ' ', and delete the first line"),
         (b"the;0.1;0.2\r\nof;1;2\r\n", "text with ';' between values: write spaces, for example with tr ';' ' '$"),
+        (b"word\tx\ty\nthe\t0.1\t-2\nof\t1\t2\n", "vectors after a first line .* names of columns: delete that line"),
+        (b"# by A\n2 2\nthe 0.1 -2\nof 1 2\n", "vectors after a first line that is not one, .*: delete that line"),
         (b"2 2\ra 1 2\rb 3 4\r", r"convert it with tr '\\r' '\\n'"),
     ],
 )
@@ -596,6 +598,12 @@ def test_a_file_with_more_wrong_rows_than_right_ones_is_not_repaired(tmp_path, w
     assert (code, said.count("\n"), (tmp_path / "clean.txt").exists()) == (65, 1, False), said
 
 
+def test_a_word_of_an_archive_that_ends_in_a_number_has_taken_up_no_value(tmp_path):
+    words = ["New York 1", "New York 2"]
+    np.savez(tmp_path / "v.npz", words=np.array(words), vectors=MATRIX[:2])
+    assert read_vectors(tmp_path / "v.npz", lenient=True).words == [word.replace(" ", "_") for word in words]
+
+
 @pytest.mark.parametrize("row", ["a 0x1p-3 0x1p-2", "a 1.0D-01 2.0D-01", "a 0.125"])
 def test_repair_is_advised_on_a_condition_if_no_row_before_was_valid(tmp_path, row):
     advice = "`w2vtrain convert --repair` writes a clean copy"
@@ -661,12 +669,12 @@ def test_a_last_line_without_newline_may_be_cut_off(tmp_path, caplog, monkeypatc
 
 def test_repair_reports_that_an_array_has_more_or_fewer_vectors_than_words(tmp_path):
     write_vectors(tmp_path / "v.npy", WORDS, MATRIX)
-    for words in (WORDS[:2], [*WORDS, "more"]):
+    for words, known in ((WORDS[:2], "2"), ([*WORDS, "more", "yet"], f"more than {len(WORDS)}")):
         (tmp_path / "v.words.txt").write_text("\n".join(words), "utf-8")
         repaired = read_vectors(tmp_path / "v.npy", lenient=True)
         assert repaired.words == words[: len(WORDS)]
         assert repaired.flaws == [
-            f"{tmp_path / 'v.words.txt'}: {len(words)} words, but {tmp_path / 'v.npy'} has {len(WORDS)} vectors"
+            f"{tmp_path / 'v.words.txt'}: {known} words, but {tmp_path / 'v.npy'} has {len(WORDS)} vectors"
         ]
 
 

@@ -90,7 +90,7 @@ def diff(
     with imports():
         from w2vtrain.embeddings.alignment import difference
         from w2vtrain.embeddings.datasets import read_translations
-        from w2vtrain.formats.vectors import Output, format_of
+        from w2vtrain.formats.vectors import Output, check_words, format_of
     first, second = files
     refuse_stdin_twice(first, second, *filter(None, [pairs]))
     written = Output(output, format_of(output)) if output else None
@@ -105,6 +105,8 @@ def diff(
         with readable(pairs) as path:
             given = list(dict.fromkeys(read_translations(path)))
     one, two, limit = vectors_in(first), vectors_in(second), restrict_vocab or None
+    if written:
+        check_words(two.words, second)
     changes = difference(one, two, count=topn, k=k, restrict_vocab=limit, min_count=min_count, pairs=given)
     if written:
         written.write(two.words, changes.rotated(two.matrix), lambda _: force, counts=two.counts)

@@ -83,7 +83,7 @@ def convert(
     with imports():
         from w2vtrain.formats.precision import mean_cosine
         from w2vtrain.formats.transforms import transform
-        from w2vtrain.formats.vectors import Output, format_of
+        from w2vtrain.formats.vectors import Output, check_words, format_of
     written = Output(output, format_of(output, format_, models=True), dtype)
     written.check()
     check_different(written.names, files_read(vectors))
@@ -96,6 +96,7 @@ def convert(
         try:
             loaded, described = read(path, export, restrict_vocab or None, repair)
             words, matrix = loaded.words, loaded.matrix
+            check_words(words, path)
             transform(matrix, path, center, remove_top, normalize)
         except MemoryError as error:
             raise ResourceError(

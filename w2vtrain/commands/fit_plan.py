@@ -20,6 +20,7 @@ from w2vtrain.config import INIT_FROM, Settings, option, resolve
 from w2vtrain.doors import corpora
 from w2vtrain.errors import ConfigError, CorpusChanged, OutputError, UsageError, check_all, reason, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
+from w2vtrain.formats.vectors import check_words
 from w2vtrain.objectives import check_options, objective_class
 from w2vtrain.objectives.contract import has_word_rows
 from w2vtrain.registry import is_code
@@ -206,7 +207,7 @@ def check_same_start(start: "WarmStart", settings: Settings, inputs: Inputs) -> 
 
 def check_start(request: FitRequest, inputs: Inputs) -> None:
     """Raise UsageError for options without --distributed or --init-from, for --read-vocab with a model, for results
-    that cannot have all words of vectors, and for --freeze if other vectors are written.
+    that cannot have all words of vectors, and for --freeze if other vectors are written; DataError if no results can.
     """
     start = inputs.start
     for name in ("sync_words", "sync_timeout") if request.distributed is None else ():
@@ -225,6 +226,7 @@ def check_start(request: FitRequest, inputs: Inputs) -> None:
                 f"{request.output}: a model has only words that were trained; write vectors, and the model with"
                 " --save-model"
             )
+        check_words(start.words, start.name)  # now, not after training
     if start and start.model and request.read_vocab:
         raise UsageError("read-vocab: with --init-from, the model has the vocabulary; leave out --read-vocab")
 

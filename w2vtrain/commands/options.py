@@ -210,7 +210,7 @@ scored_options = all_of(
 )
 """Options of commands that score what they train."""
 format_option = declared(
-    OUTPUTS, "--format", "format_", type=click.Choice([*vector_formats.names(), *vector_formats.MODELS]),
+    OUTPUTS, "--format", "format_", type=click.Choice([*vector_formats.formats(), *vector_formats.MODELS]),
     help="Format of the vectors.  [default: by the file suffix]",
 )  # fmt: skip
 dtype_option = declared(

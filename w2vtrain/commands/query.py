@@ -5,7 +5,6 @@ The answers are computed in embeddings/keyed_vectors.py, such as `most_similar`;
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import sys
@@ -178,7 +177,7 @@ def _sentence_lookup(strict: bool) -> Lookup:
         found = [part for word in words for part in ([word] if word in keyed.key_to_index else word.split())]
         return (strict and keyed[found], keyed.get_sentence_vector(found))[1]  # an unknown word is an error
 
-    return Lookup(0, "vector", answer, _numbers, lambda words, row: _rows([""], row[None]).lstrip(), blank="")
+    return Lookup(0, "vector", answer, _numbers, lambda words, row: _rows([""], row[None]), blank="")
 
 
 def _ngrams_lookup() -> Lookup:
@@ -192,14 +191,14 @@ def _ngrams_lookup() -> Lookup:
 
 
 def _rows(words: list[str], rows: Any) -> str:
-    """Return lines `word v1 v2 ...`, as in vector files of text, without the last newline."""
+    """Return lines `word v1 v2 ...`, as in vector files of text, without the last newline; no word if it is ""."""
     with imports():
         import numpy as np
 
-        from w2vtrain.formats.vector_formats.text import write_rows
-    lines = io.BytesIO()
-    write_rows(lines, [word.encode(errors="surrogateescape") for word in words], np.asarray(rows, np.float32))
-    return lines.getvalue().decode(errors="surrogateescape").removesuffix("\n")
+        from w2vtrain.formats.vector_formats.text import lines
+    names = [word.encode(errors="surrogateescape") for word in words]
+    text = lines(names, np.ascontiguousarray(rows, np.float32))
+    return text.decode(errors="surrogateescape").removesuffix("\n")
 
 
 def _numbers(row: Any) -> list[float]:

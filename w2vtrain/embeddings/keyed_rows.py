@@ -702,7 +702,7 @@ class KeyedRows:
         limit : int, optional
             Read only the first rows; 0 reads all.
         datatype : dtype, default float32
-            The type of the values, which are read as float32.
+            The type of the values, which are read as float32. Types of integers become float32 or float64.
         no_header : bool, default False
             Whether the first line of a text file is a vector.
 
@@ -729,7 +729,7 @@ class KeyedRows:
             words, matrix = read_word2vec(fname, binary, no_header, limit, coding)
             known = None if fvocab is None else read_counts(fvocab, coding)
         counts = range(len(words), 0, -1) if known is None else [known.get(word, 0) for word in words]
-        return cls.of(words, matrix.astype(datatype, copy=False), np.array(counts, np.int64))
+        return cls.of(words, matrix.astype(floating(datatype), copy=False), np.array(counts, np.int64))
 
     def save_word2vec_format(
         self,

@@ -42,7 +42,7 @@ def describe(path: str | Path) -> dict[str, Any]:
         description |= {"words": sniffed.rows, "dim": sniffed.dim, "words_exact": True}
         if known.compressible:  # a format of rows, after a first line or without one
             description["header"] = sniffed.rows is not None
-            check_promise(path, sniffed, False, lambda dim: (4 if sniffed.kind == "binary" else 2) * dim + 2)
+            check_promise(path, sniffed)
         elif sniffed.dim is None:
             raise DataError(f"{path}: the {sniffed.kind} vectors are damaged: they do not have a row per word")
     if sniffed.kind != "unknown" and sniffed.rows is None:

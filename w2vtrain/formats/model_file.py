@@ -24,6 +24,7 @@ from w2vtrain.formats.safetensors import (
 from w2vtrain.formats.subwords import Ngrams, NgramVectors, Subwords
 from w2vtrain.formats.transforms import EXPORTS, LazyRows, exported
 from w2vtrain.formats.vector_formats.contract import Promise, Sniff, VectorReader, Vectors
+from w2vtrain.formats.vector_formats.rows import REPAIR
 from w2vtrain.system.json_text import json_object, json_text
 
 INPUT_ROWS, NGRAM_BUCKETS = "input_rows", "ngram_buckets"
@@ -329,9 +330,10 @@ def _read_keys(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | Non
         raise DataError(f"{path}: a key occurs twice: keys must be distinct")
     if not len(keys) or not vectors.shape[1]:
         raise DataError(f"{path}: the file has no vectors")
-    matrix = np.asarray(vectors, np.float32)
+    with np.errstate(over="ignore"):
+        matrix = np.asarray(vectors, np.float32)
     if not lenient and (bad := first_not_finite(matrix)) is not None:
-        raise DataError(f"{path}: the vector of {keys[bad]!r} (row {bad}) is not finite")
+        raise DataError(f"{path}: the vector of {keys[bad]!r} (row {bad}) is not finite; {REPAIR}")
     counts = attributes.get("count", np.empty(0))
     integers = counts[:limit].astype(np.int64) if counts.dtype.kind in "iu" else None
     return Vectors(keys, matrix, KIND, counts=integers, ngrams=ngrams)

@@ -109,16 +109,14 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     rows = [line for line in lines if line]
     is_vocabulary = len(lines) > 1 and bool(rows) and all(VOCABULARY_LINE.fullmatch(line) for line in rows)
     # The first word of a vocabulary may be a number, and then looks like a header. Rows of vectors have more values.
-    header = HEADER.match(head)
-    if is_vocabulary and header and int(header[2]) > 1 and len(rows) > 1:
+    header, found = HEADER.match(head), _recognized(head, whole)
+    if is_vocabulary and (not found or (header and int(header[2]) > 1 and len(rows) > 1)):
         return Sniff("vocabulary", None, None, start, size, compression)
-    if found := _recognized(head, whole):
+    if found:
         name, promise = found
         if compression and not (name in formats() and formats()[name].compressible):
             return _unknown(size, compression, f"a compressed {name} file: decompress it first")
         return Sniff(name, *promise, size, compression)
-    if is_vocabulary:
-        return Sniff("vocabulary", None, None, start, size, compression)
     if head.startswith(b"\xff\xff\xff\xff"):
         return _unknown(size, compression, ARROW_STREAM)
     if kind := foreign(head):
@@ -137,6 +135,8 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
                 note += ", and delete the first line, which names columns"
             return _unknown(size, compression, note)
     note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"
+    if text.sniff(plain.partition(b"\n")[2], whole):
+        note = "vectors after a first line that is not one, such as names of columns: delete that line"
     return _unknown(size, compression, note)
 
 

@@ -24,10 +24,10 @@ from w2vtrain.formats.precision import check_range, floating
 from w2vtrain.formats.safetensors import encode_words, first_not_finite
 from w2vtrain.formats.sniff import SNIFFED_BYTES, read_head, reader_of, sniff
 from w2vtrain.formats.transforms import LazyRows
-from w2vtrain.formats.vector_formats import DEFAULT, MARK, MODELS, binary, code, formats, names, text
+from w2vtrain.formats.vector_formats import DEFAULT, MARK, MODELS, binary, code, formats, text
 from w2vtrain.formats.vector_formats.contract import Coding, Sniff, Table
 from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
-from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, Collector, collect_rows
+from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, REPAIR, collect_rows
 from w2vtrain.formats.vector_formats.word2vec import promise_of
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
 from w2vtrain.system.files import Claim, atomic_write, is_stream
@@ -51,7 +51,7 @@ def format_of(path: str | Path, format: str | None = None, models: bool = False)
     alone, it means DEFAULT, as does a stream without a suffix. Raise UsageError for an unknown format, and for a suffix
     that is unknown or promises a format that is not written.
     """
-    possible = [*names(), *MODELS] if models else names()
+    possible = [*formats(), *(MODELS if models else ())]
     if format is not None and format not in possible:
         why = f"{format} holds a model, not vectors alone" if format in MODELS else f"unknown format {format!r}"
         raise UsageError(f"{path}: {why}: use {' or '.join(possible)}")
@@ -194,6 +194,14 @@ class Output:
         return int(size * len(words) / len(names))
 
 
+def check_words(words: Sequence[str], where: str | Path) -> None:
+    """Raise DataError, with the remedy, for words that models and KeyedVectors may have, and files of vectors not."""
+    try:
+        encode_words(words, where)
+    except DataError as error:
+        raise DataError(f"{error}; {REPAIR}") from error
+
+
 def write_vectors(
     path: str | Path,
     words: Sequence[str],
@@ -325,14 +333,13 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
 
 def mended(vectors: Vectors, path: str | Path) -> Vectors:
     """Return the vectors of a model as lenient reading returns those of other files: models may have any words."""
-    rows = Collector(str(path), vectors.matrix.shape[1], None, True, None, vectors.matrix.nbytes)
+    from w2vtrain.formats.vector_formats.arrays import collected
+
     names = [word.encode("utf-8", "surrogatepass") for word in vectors.words]
-    rows.add(names, vectors.matrix, lambda i: f", row {i + 1:,}")
-    words, matrix = rows.result()
-    counts = None if vectors.counts is None else np.delete(vectors.counts, rows.left_out)
-    return replace(
-        vectors, words=words, matrix=matrix, counts=counts, skipped=rows.skipped, mended=rows.mended, flaws=rows.flaws
-    )
+    V, d = vectors.matrix.shape
+    sniffed = Sniff(vectors.format, V, d, 0, vectors.matrix.nbytes, None)
+    clean = collected(path, sniffed, (V, d), [(names, vectors.matrix)], True, None, [vectors.counts])
+    return replace(clean, ngrams=vectors.ngrams)
 
 
 def read_keys(path: str | Path, mmap: str | None = None) -> KeyedArrays:
@@ -372,8 +379,8 @@ def read_word2vec(
     if promise.rows is not None:
         limit = min(limit or promise.rows, promise.rows)
         promise = promise._replace(rows=limit)
-    parse, extra = (binary.parse_binary, 4) if is_binary else (text.parse_text, 2)
-    rows = collect_rows(path, promise, False, limit, parse, lambda dim: extra * dim + 1, coding)
+    parse = binary.parse_binary if is_binary else text.parse_text
+    rows = collect_rows(path, promise, False, limit, parse, coding)
     if promise.rows is not None and (read := len(rows.words) + rows.skipped) < promise.rows:
         raise TruncatedFile(f"{path}: expected {promise.rows:,} vectors, the file ends after {read:,}")
     return rows.result()

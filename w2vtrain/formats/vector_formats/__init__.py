@@ -116,11 +116,6 @@ def formats() -> dict[str, Format]:
     return {name: form for name, form in FORMATS.items() if not form.door or is_there(form.door)}
 
 
-def names() -> list[str]:
-    """Return the names of all formats, DEFAULT first."""
-    return list(formats())
-
-
 def code(name: str) -> "Code":
     """Return the functions of a format, from its module, which is imported."""
     form = FORMATS[name]

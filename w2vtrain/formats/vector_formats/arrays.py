@@ -17,6 +17,7 @@ import zipfile
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -115,14 +116,12 @@ def collected(
     which `rows` may append while it is read; None for a block of unknown counts.
     """
     collector = Collector(str(path), shape[1], shape[0], lenient, limit, sniffed.size)
-    start = 0
     for words, block in rows:
         at = 0
         while count := collector.missing(len(block) - at):  # again, if rows were left out and the limit is not reached
             some = slice(at, at + count)
-            collector.add(list(words[some]), block[some], lambda i, first=start + at: f", row {first + i + 1:,}")  # type: ignore[misc]
+            collector.add(list(words[some]), block[some], lambda i: f", row {collector.added + i + 1:,}")
             at += count
-        start += at
         if at < len(block):
             break
     kept, matrix = collector.result()
@@ -187,7 +186,8 @@ def read_npy(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
     V, d = array.shape
     beside = Path(path).with_suffix(WORD_LIST)
     words = _lines(path, beside, V + 1)
-    problem = f"{beside}: {len(words):,} words, but {path} has {V:,} vectors" if len(words) != V else ""
+    known = f"more than {V:,}" if len(words) > V else f"{len(words):,}"
+    problem = f"{beside}: {known} words, but {path} has {V:,} vectors" if len(words) != V else ""
     if problem and not lenient:
         raise TruncatedFile(problem)
     words = words[:V]
@@ -206,11 +206,7 @@ def _lines(path: str | Path, beside: Path, most: int) -> list[bytes]:
         regular_size(beside)
     except InputMissing as error:
         raise DataError(f"{path} has no words, which are expected one per line beside it: {error}") from error
-    lines = []
-    for number, line in read_lines(beside, 2 * MAX_WORD_BYTES):
-        if number > most:
-            break
-        lines.append(line.rstrip(b"\r\n"))
+    lines = [line.rstrip(b"\r\n") for _, line in islice(read_lines(beside, 2 * MAX_WORD_BYTES), most)]
     while lines and not lines[-1]:
         lines.pop()
     return lines

@@ -29,8 +29,8 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read a file. The shortest row has one byte for the word, a space and 4 bytes per value."""
-    return read_rows(path, sniffed, lenient, limit, parse_binary, lambda dim: 4 * dim + 2)
+    """Read a file."""
+    return read_rows(path, sniffed, lenient, limit, parse_binary)
 
 
 def write(file: BinaryIO, table: Table) -> None:
@@ -57,28 +57,27 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
     the start of the decompressed file.
     """
     width, data = 4 * rows.dim, b""
-    total = 0
-    while (most := rows.missing(1 << 62 if promised is None else promised - total)) > 0:
+    while (most := rows.missing(1 << 62 if promised is None else promised - rows.added)) > 0:
         more = file.read(width * rows.step)
         data += more
         names, starts, values, used = split_binary(data, width, most, PART_BYTES if more else 0)
         if names:
             block = np.frombuffer(b"".join(values), "<f4").astype(np.float32, copy=False).reshape(-1, rows.dim)
-            if not total and _is_swapped(block):
+            if not rows.added and _is_swapped(block):
                 raise DataError(f"{rows.name}: the values are big-endian: write them little-endian, as word2vec.c does")
             after = data[used : used + MAX_WORD_BYTES].lstrip(b"\n").partition(b" ")[0]
             if found := _without_word(data, [*names, after], starts, block, not rows.coding or rows.coding.is_utf8):
-                row, byte = total + min(found) + 1, start + [*starts, used][min(found)]
+                row, byte = rows.added + min(found) + 1, start + [*starts, used][min(found)]
                 raise DataError(
                     f"{rows.name}, row {row:,}, byte {byte:,}: values in place of a word: a word before it contains a"
                     " space, or the header is wrong: write such words as text"
                 )
 
-            def place(i: int, row: int = total + 1, at: int = start, offsets: list[int] = starts) -> str:
-                return f", row {row + i:,}, byte {at + offsets[i]:,}"
+            def place(i: int, at: int = start, offsets: list[int] = starts) -> str:
+                return f", row {rows.added + i + 1:,}, byte {at + offsets[i]:,}"
 
             rows.add(names, block, place)
-        total, start, data = total + len(names), start + used, data[used:]
+        start, data = start + used, data[used:]
         if not names and len(data) > MAX_WORD_BYTES + width + PART_BYTES:
             raise DataError(f"{rows.name}, byte {start:,}: no word ends within {MAX_WORD_BYTES:,} bytes")
         if not (names or more):
@@ -87,10 +86,10 @@ def parse_binary(file: BinaryIO, rows: Collector, promised: int | None, start: i
         return
     data += file.read(2 + MAX_WORD_BYTES)
     if data.strip(b"\n"):
-        if promised is not None and total == promised:
+        if promised is not None and rows.added == promised:
             rows.refuse(f", byte {start:,}", f"more bytes than the {promised:,} vectors that the header promises")
         else:
-            rows.refuse(f", byte {start:,}", f"the file ends inside row {total + 1:,}", TruncatedFile)
+            rows.refuse(f", byte {start:,}", f"the file ends inside row {rows.added + 1:,}", TruncatedFile)
 
 
 def _without_word(

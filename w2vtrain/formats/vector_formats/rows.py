@@ -36,8 +36,6 @@ BYTES_PER_WORD = 100
 """Bytes that a word takes in a list and a set, besides its string."""
 REPAIR = "`w2vtrain convert --repair` writes a clean copy"
 """The end of messages about an invalid row or header."""
-GARBLED = re.compile(r"\ufffd|_[-+.]?\d")
-"""What a mended word has if bytes could not be decoded, or if it has taken up values."""
 REPORTED = 10
 """Invalid rows that lenient reading describes; the others are only counted."""
 Parse = Callable[[BinaryIO, "Collector", int | None, int], None]
@@ -53,7 +51,11 @@ class Collector:
     allocated at once, or None; lenient and limit: see `vectors.read_vectors`; size: the file's size in bytes, which
     bounds the memory that words and vectors may take: see `_take`; coding: if given, words are read as gensim does:
     any bytes that it decodes are a word, and of rows with the same word, only the first is kept, but all count.
+    added: the number of rows that were added, whether they were kept or not. garbled: what a mended word has if it is
+    hardly the one that was meant: here, if bytes could not be decoded.
     """
+
+    garbled = re.compile("\ufffd")
 
     def __init__(
         self, name: str, dim: int, capacity: int | None, lenient: bool, limit: int | None, size: int,
@@ -66,9 +68,8 @@ class Collector:
         self.skipped = self.mended = 0
         self.flaws: list[str] = []  # of the first REPORTED rows that were skipped or mended
         self.left_out: list[int] = []  # the numbers of the added rows that were skipped, from 0
-        self._added = 0  # rows that were added or skipped
-        self._garbled = 0  # rows that were skipped, or whose mended word is hardly the one that was meant
-        self._repeated = 0  # of these, valid rows with a word that occurred before
+        self.added = 0
+        self._garbled = 0  # rows that were invalid, but for those whose mended word is likely the one that was meant
         self._seen: set[str] = set()
         self._blocks: list[NDArray[np.float32]] = []
         self._bytes, self._free = 0, 0  # bytes of words and vectors so far; bytes that fit, once it matters
@@ -109,7 +110,7 @@ class Collector:
         if not self.lenient:
             condition = "" if self.words else "if most of the other rows are valid, "
             raise kind(f"{self.name}{place}: {problem}; {condition}{REPAIR}")
-        self._garbled += not mended or GARBLED.search(mended) is not None
+        self._garbled += not mended or self.garbled.search(mended) is not None
         if self.skipped + self.mended < REPORTED:
             self.flaws.append(f"{self.name}{place}: {problem}: {f'now {mended[:60]!r}' if mended else 'left out'}")
         self.skipped, self.mended = self.skipped + (not mended), self.mended + bool(mended)
@@ -120,9 +121,9 @@ class Collector:
         finite: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(block), axis=1)
         if not (finite.all() and self._add_words(names)):
             kept = self._kept(names, finite.tolist(), place)
-            self.left_out += (self._added + np.delete(np.arange(len(names)), kept)).tolist()
+            self.left_out += (self.added + np.delete(np.arange(len(names)), kept)).tolist()
             block = block[kept]
-        self._added += len(names)
+        self.added += len(names)
         self._take(sum(map(sys.getsizeof, self.words[start:])) + BYTES_PER_WORD * (len(self.words) - start))
         if self._matrix is None:
             self._take(block.nbytes)
@@ -159,7 +160,7 @@ class Collector:
                 if self.coding:
                     self.skipped += 1
                     continue
-                self._repeated += not problem
+                self._garbled -= not problem  # it will be counted, although the row is valid
                 problem += f"{'; ' * bool(problem)}the word {word[:60]!r} occurs a second time"
                 word = None
             if problem:
@@ -184,7 +185,7 @@ class Collector:
 
     def result(self) -> tuple[list[str], NDArray[np.float32]]:
         """Return the words and the (V, d) float32 matrix. Raise DataError if most rows are not what was meant."""
-        invalid, rows = self._garbled - self._repeated, len(self.words) + self.skipped
+        invalid, rows = self._garbled, len(self.words) + self.skipped
         if 2 * invalid > rows:
             raise DataError(
                 f"{self.flaws[0]}; {invalid:,} of {rows:,} rows are invalid, too many to repair: check the header and"
@@ -201,14 +202,12 @@ class Collector:
         return self.words, matrix
 
 
-def read_rows(
-    path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int]
-) -> Vectors:
+def read_rows(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse) -> Vectors:
     """Read a file of rows with the parser `parse`, as described in `vectors.read_vectors`.
 
-    smallest(d): the number of bytes of the shortest row with d values. Raise DataError, InputMissing and MemoryError.
+    Raise DataError, InputMissing and MemoryError.
     """
-    rows = collect_rows(path, sniffed, lenient, limit, parse, smallest)
+    rows = collect_rows(path, sniffed, lenient, limit, parse)
     words, matrix = rows.result()
     if sniffed.rows is not None and len(words) + rows.skipped != min(sniffed.rows, limit or sniffed.rows):
         problem = f"{path}: the header promises {sniffed.rows:,} vectors, the file has {len(words) + rows.skipped:,}"
@@ -225,11 +224,10 @@ def read_rows(
 
 
 def collect_rows(
-    path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse, smallest: Callable[[int], int],
-    coding: Coding | None = None,
-) -> Collector:  # fmt: skip
+    path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None, parse: Parse, coding: Coding | None = None
+) -> Collector:
     """Return the rows of a file, as for `read_rows`; with a `coding`, it may have more than the header promises."""
-    dim = check_promise(path, sniffed, lenient, smallest)
+    dim = check_promise(path, sniffed, lenient)
     # The true size of compressed data is unknown, so the matrix grows with the rows that are actually read.
     capacity = None if lenient or sniffed.compression else sniffed.rows
     rows = Collector(str(path), dim, capacity, lenient, limit, sniffed.size, coding)
@@ -239,13 +237,14 @@ def collect_rows(
     return rows
 
 
-def check_promise(path: str | Path, sniffed: Sniff, lenient: bool, smallest: Callable[[int], int]) -> int:
+def check_promise(path: str | Path, sniffed: Sniff, lenient: bool = False) -> int:
     """Return d; raise DataError if a file of this size, compressed or not, cannot contain the promised rows."""
     rows, dim = sniffed.rows, sniffed.dim
     if dim is None or dim < 1 or dim > MAX_DIM or (rows is not None and rows < 1):
         raise DataError(f"{path}:1: the header promises {rows} vectors of {dim} values, which is impossible")
     if rows is not None and not lenient:
-        needed, most = rows * smallest(dim), justified(sniffed.size) if sniffed.compression else sniffed.size
+        shortest = (4 if sniffed.kind == "binary" else 2) * dim + 1  # of an empty word
+        needed, most = rows * shortest, justified(sniffed.size) if sniffed.compression else sniffed.size
         if needed > most - sniffed.start + 1:
             but = f"the file has {most:,}: it is cut off or its header is wrong; if rows have {dim:,} values, {REPAIR}"
             if sniffed.compression:

@@ -40,6 +40,8 @@ from w2vtrain.system.reading import warn_cut_off
 # Longest text per value, in bytes. A float32 rarely has more than 16 characters; the rest allows for aligned columns.
 MAX_NUMBER_BYTES = 64
 DECIMAL_ROW = re.compile(rb"[^ \t\n\r\v\f]+ " + DECIMAL, re.IGNORECASE)
+GARBLED = re.compile(r"\ufffd|_[-+.]?\d")
+"""What a mended word has if bytes could not be decoded, or if it has taken up values, as only that of a line can."""
 BLOCK_BYTES = 1 << 20
 """Bytes of text that are parsed at a time."""
 
@@ -66,8 +68,8 @@ def sniff(head: bytes, whole: bool) -> Promise | None:
 
 
 def read(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
-    """Read a file. The shortest row has one byte for the word, a space and a digit per value, and a line end."""
-    return read_rows(path, sniffed, lenient, limit, parse_text, lambda dim: 2 * dim + 2)
+    """Read a file."""
+    return read_rows(path, sniffed, lenient, limit, parse_text)
 
 
 def write(file: BinaryIO, table: Table) -> None:
@@ -101,6 +103,7 @@ def lines(names: Sequence[bytes], block: NDArray[np.float32], separator: bytes =
 
 def parse_text(file: BinaryIO, rows: Collector, promised: int | None, start: int) -> None:
     """Read lines into `rows` until the end of the file; more lines than `promised` are an error."""
+    rows.garbled = GARBLED
     line_number = 2 if start > 3 else 1  # a byte order mark has 3 bytes, the shortest header has 4
     is_over = False  # there are more lines than promised; what is wrong with those before is reported first
 
@@ -200,8 +203,11 @@ def _parse_lines(lines: list[bytes], rows: Collector, line_number: int) -> None:
             block = values.reshape(len(lines), rows.dim)
             rows.add([name for name, _, _ in pairs], block, lambda i: f":{line_number + i}")
             return
-    for i, line in enumerate(lines):
-        _parse_line(line, rows, f":{line_number + i}")
+    if len(lines) == 1:
+        _parse_line(lines[0], rows, f":{line_number}")
+        return
+    for i, line in enumerate(lines):  # what is a word in one line does not depend on the others
+        _parse_lines([line], rows, line_number + i)
 
 
 def _parse_line(line: bytes, rows: Collector, place: str) -> None:

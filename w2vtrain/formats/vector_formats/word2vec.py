@@ -136,13 +136,8 @@ def _only_numbers(row: bytes) -> bool:
 def row_values(line: bytes, dim: int) -> NDArray[np.float32] | None:
     """Return the (dim,) float32 values of a line "word v1 ... vd", or None if the line is not of this form."""
     fields = line.split()
-    return _each_number(fields[1:]) if len(fields) == dim + 1 else None
-
-
-def _each_number(fields: list[bytes]) -> NDArray[np.float32] | None:
-    """Return the values of fields that are a number each, or None."""
-    values = numbers(b" ".join(fields))
-    return values if values is not None and len(values) == len(fields) else None
+    values = numbers(b" ".join(fields[1:])) if len(fields) == dim + 1 else None
+    return values if values is not None and len(values) == dim else None
 
 
 def split_binary(

@@ -160,15 +160,6 @@ def test_the_record_of_vectors_that_are_overwritten_is_removed(folder, w2vtrain_
         assert (code, record.exists(), f"{words[-1]}.json: removed" in said) == (0, not is_record, is_record)
 
 
-def test_only_the_file_beside_an_array_is_an_input_too(folder, w2vtrain_here):
-    for name in ("v.tsv", "v.npy"):
-        for _ in range(2):  # the second time, the other file is there
-            code, _, said = w2vtrain_here(["convert", "v.txt", "-o", name, "--force"], folder[0])
-            assert code == 0, said
-    code, _, said = w2vtrain_here(["convert", "v.npy", "-o", "v.words.txt", "--force"], folder[0])
-    assert (code, "v.words.txt: is both input and output" in said) == (2, True), said
-
-
 def test_too_little_memory_is_reported_with_the_option_that_helps(folder, w2vtrain_here, monkeypatch):
     def fails(*about):
         raise MemoryError

@@ -341,6 +341,16 @@ def test_a_run_writes_a_folder_or_two_files_and_knows_them_as_its_own(tmp_path, 
     assert sorted(words_in(tmp_path / "m")) == sorted(read_vectors(tmp_path / "v.npy").words) == ["a", "b", "c", "d"]
 
 
+def test_only_the_file_beside_an_array_is_an_input_too(tmp_path, w2vtrain_here):
+    write_vectors(tmp_path / "v.txt", WORDS, MATRIX)
+    for name in ("v.tsv", "v.npy"):
+        for _ in range(2):  # the second time, the other file is there
+            code, _, said = w2vtrain_here(["convert", "v.txt", "-o", name, "--force"], tmp_path)
+            assert code == 0, said
+    code, _, said = w2vtrain_here(["convert", "v.npy", "-o", "v.words.txt", "--force"], tmp_path)
+    assert (code, "v.words.txt: is both input and output" in said) == (2, True), said
+
+
 def test_what_is_written_for_other_programs_alone_is_refused_in_one_line(tmp_path, w2vtrain_here):
     for form in ("spacy", "model2vec"):
         write_vectors(tmp_path / form, WORDS, MATRIX, form)

@@ -78,6 +78,7 @@ def test_the_first_of_words_that_differ_only_in_case_is_used(tmp_path):
         ("a;b;1\na;c;,5\n", "file.txt:2: the score ,5 has a decimal comma: write .5"),
         ("a,b,1,5\n", "file.txt:1: a decimal comma, or a cell too many, in 'a,b,1,5': write a point"),
         ("w,v,score\na,b,1,5\n", "file.txt:2: a decimal comma, or a cell too many, in 'a,b,1,5': write a point"),
+        ("word1\tword2\t1\t2\taverage\na\tb\t9\t8\tn/a\n", "file.txt:2: expected two words and a score"),
         (b"a b 1\n\xff b 2\n", "file.txt:2: not UTF-8"),
         ("a b 1_000\n", "file.txt:1: expected two words and a score"),
         ("a b \u0663\n", "file.txt:1: expected two words and a score"),

@@ -149,7 +149,8 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
     first, second = rows[0], rows[:2][-1]
     names = [re.sub(r"[\W_]", "", cell).lower() for cell in first]
     above_numbers = (cell for cell, below in zip(first, second, strict=False) if _is_number(below))
-    is_header = all(set(names) & {*known} for known in WORD_COLUMNS) and not all(map(_is_number, above_numbers))
+    has_score = bool(set(names) & {*SCORES}) or not all(map(_is_number, above_numbers))
+    is_header = has_score and all(set(names) & {*known} for known in WORD_COLUMNS)
     is_data = not is_header and any(map(_is_number, first[2:]))
     names = [] if is_data else names
     if columns:

@@ -156,12 +156,13 @@ CORPUS = ("corpus_iterable", "sentences", "documents")
 
 def refuse_arguments(function: str, arguments: Mapping[str, object], *takers: Callable[..., Any]) -> None:
     """Raise TypeError unless `takers` have parameters of these names; it names all arguments with another name here."""
-    known = {name for taker in takers for name in signature(taker).parameters} if arguments else ()
+    parameters = [p for taker in takers for p in signature(taker).parameters.values()] if arguments else []
+    known = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD}
     others = [name for name in arguments if name not in known]
-    ours = {name: CORPUS if name in CORPUS else (OTHER_NAMES.get(name),) for name in others}
-    renamed = {name: str(use) for name, uses in ours.items() for use in uses if use in known}
     if others:
-        use = f": use {', '.join(renamed.values())}" if renamed else ""
+        ours = {name: CORPUS if name in CORPUS else (OTHER_NAMES.get(name),) for name in others}
+        renamed = {name: str(use) for name, uses in ours.items() for use in uses if use in known}
+        use = f": use {', '.join(dict.fromkeys(renamed.values()))}" if renamed else ""
         raise InvalidType(f"{function} has no argument {', '.join(renamed or others[:1])}{use}")
 
 

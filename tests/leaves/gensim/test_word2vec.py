@@ -399,9 +399,9 @@ def test_trim_rules_and_limits_choose_the_words(caplog):
         with pytest.raises(ValueError, match=f"{name} must be at least 0"):
             some.build_vocab(unread, **{name: -1})
     wordless = Word2Vec(**SMALL)
-    for words in ([], ["pretrained"]):
+    for words, lacking in (([], "vocabulary"), (["pretrained"], "weights")):
         wordless.wv.add_vectors(words, np.ones((len(words), 8)))
-        with pytest.raises(RuntimeError, match="no vocabulary to update"):
+        with pytest.raises(RuntimeError, match=f"no {lacking} to update"):
             wordless.build_vocab(unread, update=True)
         assert wordless.wv.index_to_key == words
     assert next(unread) == SENTENCES[0]
@@ -559,7 +559,7 @@ def test_large_subsampling_thresholds_are_occurrences():
         (lambda: Word2Vec(SENTENCES, hs=0, negative=0), ValueError, "nothing to train"),
         (lambda: Word2Vec(null_word=1), NotImplementedError, "null_word"),
         (lambda: Word2Vec([]), RuntimeError, "no sentences"),
-        (lambda: Word2Vec([[], []]), RuntimeError, "the corpus has no words"),
+        (lambda: Word2Vec([[], []]), RuntimeError, "no words to choose from: the sentences are empty"),
         (
             lambda: Word2Vec(SENTENCES, min_count=10_000),
             RuntimeError,

@@ -71,6 +71,7 @@ class TrainableVocabulary(WordMatrices):
             raise InvalidType("build_vocab has no argument dry_run: use scan_vocab and prepare_vocab(dry_run=True)")
         refuse_arguments("build_vocab", other, TrainableVocabulary.build_vocab, TrainableVocabulary.prepare_vocab)
         self._checked(update, **other)  # before a generator is read
+        self._check_weights(update)
         self._is_building = True
         try:
             try:
@@ -134,6 +135,7 @@ class TrainableVocabulary(WordMatrices):
                 f"the word {shown(others[0])} is {type(others[0]).__name__}: words must be str: pass"
                 " {str(word): count for word, count in word_freq.items()}"
             )
+        self._check_weights(update)
         self.raw_vocab = {word: int(count) for word, count in word_freq.items()}
         total = sum(self.raw_vocab.values())
         self.prepare_vocab(update, keep_raw_vocab, trim_rule)
@@ -192,7 +194,7 @@ class TrainableVocabulary(WordMatrices):
         }
         logger.info("words kept by min_count=%d: %d of %d", choice.min_count, kept, len(self.raw_vocab))
         if not dry_run:
-            if update:
+            if update and self.matrices:
                 self.fit_matrices()
             self._join(choice) if update else self._replace(choice)
             self.min_count = self.min_count if update else min_count  # that of an update is not that of the next
@@ -203,7 +205,7 @@ class TrainableVocabulary(WordMatrices):
 
     def _checked(self, update: bool, min_count: Any = None, sample: Any = None) -> tuple[int, float | None]:
         """Return both parameters, by default the model's. Raise errors for them, and for an update of no words."""
-        if update and (self.matrices is None or not len(self.wv)):
+        if update and not len(self.wv):
             raise RuntimeError("there is no vocabulary to update: call build_vocab without update=True first")
         min_count = checked("min_count", self.min_count if min_count is None else min_count)
         return min_count, checked("sample", self.sample if sample is None else sample)

@@ -200,11 +200,15 @@ class WordMatrices(Claimable):
         """Give words that have joined the vocabulary output vectors of zeros; `build_vocab` does it, too."""
         self._make_weights(update=True)
 
+    def _check_weights(self, update: bool) -> None:
+        """Raise RuntimeError for an update of weights that there are not."""
+        if update and self.matrices is None:
+            raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
+
     @claiming
     def _make_weights(self, update: bool) -> None:
+        self._check_weights(update)
         rows, old = len(self.wv), self.matrices if update else None
-        if update and old is None:
-            raise RuntimeError("there are no weights to update: call build_vocab without update=True first")
         counts = self._counts()
         same = old if old and np.array_equal(counts, old.counts) else None  # the words have the same ids
         if same and (same.words is None, same.nodes is None) == (not self.negative, not self.hs):

@@ -47,7 +47,7 @@ def chosen(raw: Mapping[Any, int], min_count: int, max_words: int | None, rule: 
 def nothing_kept(raw: Mapping[Any, int], min_count: int, rule: Rule | None) -> str:
     """Return the line that says why no word of `raw` was kept, and which minimum count keeps some."""
     if not raw:
-        return "the corpus has no words: all of its sentences are empty"
+        return "there are no words to choose from: the sentences are empty, or max_vocab_size is too small"
     highest = max(raw.values())
     line = f"min_count={min_count} keeps none of the {len(raw):,} words, whose highest count is {highest:,}"
     if rule is not None:

@@ -43,7 +43,8 @@ def graph_of(data: Any, directed: bool = False, names: Sequence[str] | None = No
     if isinstance(data, Graph):
         return data
     if hasattr(data, "tocoo"):
-        return _of_matrix(data.tocsr().tocoo(), names)  # repeated entries of COO add up
+        wide = data.astype(np.float64) if data.dtype.kind in "biu" else data
+        return _of_matrix(wide.tocsr().tocoo(), names)  # repeated entries of COO add up
     if hasattr(data, "get_edgelist"):
         return _of_igraph(data)
     if hasattr(data, "is_directed"):

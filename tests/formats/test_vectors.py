@@ -275,8 +275,14 @@ def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
         (b",0,1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between .* tr ',' ' ', and delete the first line"),
         (b"word,d0,d1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between .* tr ',' ' ', and delete the first line"),
         (b"the;0.1;0.2\r\nof;1;2\r\n", "text with ';' between values: write spaces, for example with tr ';' ' '$"),
-        (b"word\tx\ty\nthe\t0.1\t-2\nof\t1\t2\n", r"rows of vectors after the line 'word\\tx\\ty': correct that line, or"),
-        (b"# by A\n2 2\nthe 0.1 -2\nof 1 2\n", "after the line '# by A': correct that line, or delete it if it names col"),
+        (
+            b"word\tx\ty\nthe\t0.1\t-2\nof\t1\t2\n",
+            r"rows of vectors after the line 'word\\tx\\ty': correct that line, or",
+        ),
+        (
+            b"# by A\n2 2\nthe 0.1 -2\nof 1 2\n",
+            "after the line '# by A': correct that line, or delete it if it names col",
+        ),
         (b"word1\tword2\tscore\tsd\na\tb\t1.5\t2.5\nc\td\t2.5\t1.5\n", "neither vectors nor a model"),
         (b"2 2\ra 1 2\rb 3 4\r", r"convert it with tr '\\r' '\\n'"),
     ],

@@ -44,6 +44,7 @@ class Base(NamedTuple):
     def in_turn(self):
         return said
 """
+MINE = BASE.replace("Base", "Mine").replace("said", "SAID")
 INHERITED = """
 import w2vtrain.objectives.contract
 from mine import Mine
@@ -153,8 +154,9 @@ def test_cache_is_reused_until_a_source_of_kernels_is_edited(tmp_path, monkeypat
             },
             "lab/constants.py",
         ),
+        ({"mine.py": "from said import SAID\n" + MINE, "said.py": "SAID = said\n"}, "said.py"),
     ],
-    ids=["base-class", "constant"],
+    ids=["base-class", "constant", "sibling"],
 )
 def test_code_of_users_is_compiled_again_after_an_edit_of_another_of_its_files(tmp_path, lab, edited):
     (tmp_path / "lab").mkdir()
@@ -162,7 +164,7 @@ def test_code_of_users_is_compiled_again_after_an_edit_of_another_of_its_files(t
         (tmp_path / name).write_text(text)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     for said in ("1", "2"):
-        (tmp_path / edited).write_text(lab[edited].replace("said", said))
+        (tmp_path / edited).write_text(lab[edited].replace(" said", f" {said}"))
         command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{INHERITED}"]
         assert subprocess.check_output(command, env=environment, text=True).strip() == said
 

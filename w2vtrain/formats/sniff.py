@@ -136,7 +136,7 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
             return _unknown(size, compression, note)
     note = "an empty file" if not head else "neither vectors nor a model: it does not start with a row of numbers"
     later = text.sniff(plain.partition(b"\n")[2], whole)
-    if later and (later.rows is not None or len(lines[1].split()) == later.dim + 1):
+    if later and (later.rows is not None or len(lines[1].split()[1:]) == later.dim):
         line = repr(lines[0][:60].decode(errors="replace").strip())
         note = f"rows of vectors after the line {line}: correct that line, or delete it if it names columns"
     return _unknown(size, compression, note)

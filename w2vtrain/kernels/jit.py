@@ -10,7 +10,6 @@ import inspect
 import logging
 import os
 import pickle
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +28,7 @@ from numba.core.typed_passes import NativeLowering
 from numba.extending import overload_method, register_jitable
 
 from w2vtrain.errors import ConfigError, reason
+from w2vtrain.registry import code_of
 from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.trust import open_trusted, trust
 
@@ -256,9 +256,7 @@ class KernelCache(FunctionCache):
     def path(self, sig: Any, codegen: Any) -> Path:
         """Return the path of the machine code for this signature on this processor."""
         classes = [c for argument in sig for named in _named_tuples(argument) for c in named.__mro__]
-        packages = {item.__module__.split(".")[0] for item in (self._py_func, *classes)} - {"w2vtrain"}  # source_hash
-        modules = [name for name in sorted(sys.modules) if name.split(".")[0] in packages]  # they may use one another
-        outside = [(c.__module__, c.__qualname__) for c in classes], [(name, _module_hash(name)) for name in modules]
+        outside = list(map(str, classes)), _code_hash(frozenset(c.__module__ for c in (self._py_func, *classes)))
         _, processor, code = self._index_key(sig, codegen)  # code: hashes of the bytecode and the closure's values
         flags = (numba.__version__, numba.config.OPT, numba.config.BOUNDSCHECK)
         key = repr((source_hash(), outside, self._name, str(sig), processor, code, flags))
@@ -336,10 +334,5 @@ class _Implementation(CompileResultCacheImpl):
 
 
 @cache
-def _module_hash(name: str) -> str:
-    module = sys.modules.get(name)
-    if (path := getattr(module, "__file__", None)) is None:
-        return ""
-    in_archive = not Path(path).is_file()
-    data = module.__loader__.get_data(path) if in_archive else Path(path).read_bytes()  # type: ignore[union-attr]
-    return hashlib.sha256(data).hexdigest()
+def _code_hash(modules: frozenset[str]) -> str:
+    return hashlib.sha256(repr(code_of(modules)).encode()).hexdigest()

@@ -271,7 +271,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     data = _merged(path, *({name.replace("-", "_"): value} for name, value in data.items()))
     if isinstance(objective := data.get("objective"), dict):
         if unknown := [name for name in objective if name not in ("name", "options")]:
-            hint = "options of the objective are in [objective.options]"
+            hint = "options of the objective are in [objective.options], and other settings above all tables"
             raise ConfigError(f"{path}: [objective]: {_unknown(unknown, ('name', 'options'))}; {hint}")
         data["options"] = _merged(path, _table(path, data), _table(path, objective))
         if "name" in objective:

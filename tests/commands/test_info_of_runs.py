@@ -144,7 +144,7 @@ def test_a_checkpoint_is_no_model_and_its_folder_is_exported(stopped, w2vtrain_h
     name = next((stopped / "v.txt.run").glob("ckpt-*")).name
     for command in (["info"], ["neighbors", "--", "the"]):
         code, _, said = w2vtrain_here([command[0], f"v.txt.run/{name}", *command[1:]], stopped)
-        assert (code, "is a checkpoint of a run: `w2vtrain export RUN" in said) == (65, True), said
+        assert (code, "is a checkpoint of a run: use `w2vtrain export RUN" in said) == (65, True), said
     (stopped / "x.txt.json").write_text('{"settings": {}, "record": {}}')
     assert w2vtrain_here(["export", "v.txt.run", "-o", "x.txt", "--force"], stopped)[0] == 0
     assert not (stopped / "x.txt.json").exists()

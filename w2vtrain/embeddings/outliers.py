@@ -119,7 +119,9 @@ def evaluate_outliers(
         positions += float((places / len(words)).sum())
         compact.append(compactness)
     if not is_last:
-        raise NoKnownWords(f"{path}: none of its {asked:,} outliers and 2 of its topic have vectors {among(known)}")
+        raise NoKnownWords(
+            f"{path}: none of its {asked:,} outliers has a vector {among(known)} with two words of its topic"
+        )
     counts = [int(topic.sum()) for topic in is_last]
     sizes = [len(topic) for topic in is_last]
     return OutlierReport(

@@ -156,7 +156,7 @@ def settings_and_record(box: SafetensorsFile) -> tuple[dict[str, Any], dict[str,
     parsed = []
     if "run" in box.metadata:
         raise DataError(
-            f"{box.path}: is a checkpoint of a run: `w2vtrain export RUN -o FILE`, with its folder, writes its vectors"
+            f"{box.path}: is a checkpoint of a run: use `w2vtrain export RUN -o FILE`, with the folder RUN of the run"
         )
     for name in ("settings", "record"):
         if name not in box.metadata:

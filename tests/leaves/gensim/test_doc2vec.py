@@ -302,6 +302,13 @@ def test_unknown_tags_and_words_are_left_out(model, caplog):
     assert caplog.messages == ["no document has a tag of the model: build_vocab(..., update=True) adds tags"]
 
 
+def test_without_words_a_window_of_0_is_as_good_as_another():
+    rows = [Doc2Vec(DOCUMENTS, **ABOUT, dm=0, window=window).dv.vectors for window in (0, 5)]
+    assert rows[0].tolist() == rows[1].tolist()
+    with pytest.raises(ValueError, match="window must be"):
+        Doc2Vec(DOCUMENTS, **ABOUT, dm=0, dbow_words=1, window=0)
+
+
 def test_numbers_of_rows_are_tags_without_an_entry_in_key_to_index(model):
     assert (model.dv.key_to_index, 7 in model.dv, 300 in model.dv) == ({}, True, False)
     mixed = Doc2Vec([TaggedDocument(words, [i, 7, "all"]) for i, words in enumerate(TEXTS[:3])], **ABOUT)

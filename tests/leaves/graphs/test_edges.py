@@ -157,7 +157,7 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b {'weight': 3}\n", 1, "attributes of NetworkX in place of a weight"),
         ("node1,node2\na,b\n", 1, "this line names columns"),
         ('"a";"b";"1,5"\n', 1, "separated by semicolons: replace these by tabs, and decimal commas by points"),
-        ("a;b c;d -1\n", 1, "the weight is -1"),
+        ("a;b;2 c;d -1\n", 1, "the weight is -1"),
         ("a,b\n,b\n", 2, "the source is empty or null"),
         ("a,b,\n", 1, "the weight is empty or null"),
         ("a,b,1,\n", 1, "separated by commas"),

@@ -134,6 +134,8 @@ class Doc2Vec(Word2Vec):
             raise NotImplementedError("dv, dv_mapfile: call build_vocab, and then set the rows of model.dv.vectors")
         self.dm_concat, self.dm_tag_count = checked("dm_concat", dm_concat), dm_tag_count
         self.dbow_words = checked("dbow_words", dbow_words)
+        if window == 0 and not (dm or self.dbow_words):
+            window = 1  # has no effect, since tags alone predict words: graph2vec passes 0
         self.vector_size = checked("vector_size", vector_size)
         self.dv = KeyedVectors(self.vector_size)
         self._found: dict[str | int, list[int] | None] = {}  # tags of a corpus that was read for its words

@@ -270,7 +270,7 @@ def problem(line: bytes, separator: bytes) -> str:
     fields = fields_of(line, separator)
     if header_in(fields, False):
         return HEADER
-    if line.count(b";") > line.count(separator):
+    if line.count(b";") > line.count(separator) and (separator == b"," or not 2 <= len(fields) <= 3):
         return "the fields seem to be separated by semicolons: replace these by tabs, and decimal commas by points"
     if separator != b" " and any(plain.lstrip().startswith(b'"') for _, plain in cells_in(line, separator)):
         return "a field begins with a quote that does not end it: put the field in quotes, and double those in it"

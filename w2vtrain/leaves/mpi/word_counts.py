@@ -35,7 +35,7 @@ def chosen(
     comm: Communicator, owned: WordTable, min_count: int, max_vocab: int | None, name: str, text_bytes: int,
     overlong: int = 0,
 ) -> Vocabulary:  # fmt: skip
-    """Return the vocabulary, the same on all ranks: see `text.encoded.count`.
+    """Return the vocabulary, the same on all ranks: see `text.encoded.Counted.vocabulary`.
 
     owned: the words that belong to this rank, from `dealt`; name, text_bytes, overlong: of the corpus, for messages.
     Raise DataError if fewer than 2 words are kept.

@@ -39,8 +39,8 @@ def write(path, data):
     return path
 
 
-def test_a_pattern_reads_each_file_once(tmp_path):
-    """It may match folders besides their files, and lead through a link to a folder above."""
+def test_a_pattern_or_folder_reads_each_file_once(tmp_path):
+    """It may match folders besides their files, and lead through links to a folder above or to other files of it."""
     for name in ("a.txt", "sub/b.txt", "sub/deep/c.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"{Path(name).stem}\n")
@@ -48,7 +48,8 @@ def test_a_pattern_reads_each_file_once(tmp_path):
         assert text_of(tmp_path / pattern) == b"a\nb\nc\n"
     with suppress(OSError, NotImplementedError):  # Windows allows links to few users
         (tmp_path / "sub" / "loop").symlink_to("..")
-    for pattern in ("**", "**/*", "**/*.txt"):
+        (tmp_path / "z.txt").symlink_to("a.txt")
+    for pattern in ("**", "**/*", "**/*.txt", ""):
         assert text_of(tmp_path / pattern) == b"a\nb\nc\n"
 
 

@@ -288,17 +288,17 @@ def _opened(pieces: Iterator[bytes], name: str, options: bool) -> Iterator[bytes
 def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
     """Return the files that a source names, in a fixed order, each once.
 
-    A pattern may match a folder and what is below it, or lead through symbolic links in a circle.
+    A pattern may match a folder and what is below it, or lead through symbolic links in a circle; a folder may have
+    links to its own files.
     """
     if source == "-":
         return ["-"]
     try:
         literal = Path(source).exists() or not has_magic(source)
         names = [source] if literal else _distinct(sorted(glob(source, recursive=True)))  # noqa: PTH207
-        paths = [path for name in names for path in (below(name) if Path(name).is_dir() else [name])]
+        paths = _distinct([path for name in names for path in (below(name) if Path(name).is_dir() else [name])])
         if not literal:
             _check_folders(source)
-            paths = _distinct(paths)
     except (OSError, ValueError) as error:  # a name that is too long, or a folder without permission
         raise _missing(source, error) from error
     if not paths:
@@ -307,8 +307,11 @@ def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Return the first name of each file or folder."""
-    return list({os.path.realpath(name): name for name in reversed(names)}.values())[::-1]
+    """Return the first name of each file or folder, in the same order."""
+    first: dict[str, str] = {}
+    for name in names:
+        first.setdefault(os.path.realpath(name), name)
+    return list(first.values())
 
 
 def _check_folders(pattern: str) -> None:

@@ -7,7 +7,7 @@ vectors are never compared with each other, so they may have different dimension
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, compress
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,7 @@ def shared_words(files: Sequence[Vectors], restrict_vocab: int | None = None) ->
     others = [set(file.words[:restrict_vocab]) for file in files[1:]]
     words = [word for word in files[0].words[:restrict_vocab] if all(word in other for other in others)]
     for file in files:
-        words = list(compress(words, rows_of(file, words).any(axis=1)))
+        words = [words[i] for i in np.flatnonzero(rows_of(file, words).any(axis=1))]
     if len(words) < 2:
         raise DataError(
             f"words with vectors in common: {len(words)}, but a comparison needs 2 or more; words must be spelled"

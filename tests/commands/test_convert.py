@@ -151,13 +151,26 @@ def test_bad_input_is_one_line_and_writes_nothing(folder, w2vtrain_here, code, w
     assert {file: file.read_bytes() for file in path.iterdir()} == before
 
 
-@pytest.mark.parametrize("words", [["v.txt", "-o", "old.bin"], ["model", "-o", "old.safetensors"]], ids=" ".join)
-def test_the_record_of_vectors_that_are_overwritten_is_removed(folder, w2vtrain_here, words):
+@pytest.mark.parametrize(
+    "words",
+    [
+        "convert v.txt -o old.bin",
+        "convert model -o old.safetensors",
+        "diff v.txt v.bin -o old.txt",
+        "fit text -o new.txt --min-count 1 --vector-size 2 --epochs 1 --save-output-vectors old.txt",
+        "fit text -o new.txt --min-count 1 --vector-size 2 --epochs 1 -q --save-model old.model",
+    ],
+)
+def test_the_record_of_a_file_that_is_overwritten_is_removed(folder, w2vtrain_here, words):
+    (folder[0] / "text").write_text("a b c d\n" * 9)
+    old = words.split()[-1]
     for is_record, text in ((False, '{"settings": {}}'), (True, '{"settings": {}, "record": {}}')):
-        record = folder[0] / f"{words[-1]}.json"
+        record = folder[0] / f"{old}.json"
         record.write_text(text)
-        code, _, said = w2vtrain_here(["convert", *words, "--force"], folder[0])
-        assert (code, record.exists(), f"{words[-1]}.json: removed" in said) == (0, not is_record, is_record)
+        code, _, said = w2vtrain_here([*words.split(), "--force"], folder[0])
+        assert (code, record.exists()) == (0, not is_record), said
+        assert (f"{old}.json: removed" in said) == (is_record and "-q" not in words)
+        assert (folder[0] / "new.txt.json").exists() == words.startswith("fit")
 
 
 def test_too_little_memory_is_reported_with_the_option_that_helps(folder, w2vtrain_here, monkeypatch):

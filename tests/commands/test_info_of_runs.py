@@ -41,17 +41,22 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
     assert w2vtrain_here(["info", "v.txt.run/config.json"], stopped)[1].startswith("path                 v.txt.run")
     config = stopped / "v.txt.run" / "config.json"
     saved = config.read_text()
-    for changed in ({"sources": ["-"]}, {"sources": ["text.txt", "-"]}, {"heldout": ["-"], "save_word_vectors": "w"}):
+    for changed, piped in (
+        ({"sources": ["-"]}, "TEXT"), ({"sources": ["text.txt", "-"]}, "TEXT"), ({"read_vocab": "-"}, "VOCABULARY"),
+        ({"heldout": ["-"], "save_word_vectors": "w"}, "TEXT"),
+    ):  # fmt: skip
         values = json.loads(saved)
         values["request"] |= changed
         config.write_text(json.dumps(values))
         out = w2vtrain_here(["info", "v.txt.run"], stopped)[1]
-        assert "continue             w2vtrain resume v.txt.run < TEXT\n" in out
+        assert f"continue             w2vtrain resume v.txt.run < {piped}\n" in out
         assert f"outputs              v.txt{', w' * ('heldout' in changed)}\n" in out
-    for changed in ({"sources": ["/dev/stdin"]}, {"heldout": ["/dev/fd/63"]}, {"read_vocab": "/dev/fd/63"}):
+    for changed in ({"sources": ["/dev/stdin"]}, {"heldout": ["/dev/fd/999"]}, {"read_vocab": "/dev/fd/999"}):
         config.write_text(json.dumps(json.loads(saved) | {"request": json.loads(saved)["request"] | changed}))
         out = w2vtrain_here(["info", "v.txt.run"], stopped)[1]
         assert "continue             repeat the `fit` command\n" in out
+    code, _, said = w2vtrain_here(["resume", "v.txt.run"], stopped)
+    assert (code, "/dev/fd/999: a shell opened it" in said, "repeat the `fit` command" in said) == (66, True, True)
     config.write_text(saved)
     folder = (stopped / "v.txt.run").rename(stopped / "-v.run")
     for command in ("info", "vector"):

@@ -77,8 +77,9 @@ def test_every_option_and_command_that_an_answer_names_exists():
 def test_settings_of_other_programs_are_answered_in_all_sources(w2vtrain_here, tmp_path, monkeypatch):
     with pytest.raises(ConfigError, match=r"unknown setting 'sg' \(use architecture='skipgram', or 'cbow' for 0\)"):
         train([["a", "b"]], sg=1)
-    (tmp_path / "s.toml").write_text("hs = 1\n")
-    assert "use --objective hs" in w2vtrain_here([*FIT, "--config", "s.toml"], tmp_path)[2]
+    for line, hint in {"hs = 1": "use --objective hs", "max_n = 5": "use --maxn", "min_n = 2": "use --minn"}.items():
+        (tmp_path / "s.toml").write_text(f"{line}\n")
+        assert hint in w2vtrain_here([*FIT, "--config", "s.toml"], tmp_path)[2]
     monkeypatch.setenv("W2VTRAIN_CBOW", "1")
     assert "use W2VTRAIN_ARCHITECTURE=cbow" in w2vtrain_here(FIT, tmp_path)[2]
 

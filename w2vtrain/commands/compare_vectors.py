@@ -5,7 +5,7 @@ The measures are computed in embeddings/stability.py and embeddings/alignment.py
 
 import click
 
-from w2vtrain.commands.convert import files_read
+from w2vtrain.commands.convert import files_read, remove_record
 from w2vtrain.commands.input_files import check_different, readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import CODES, COUNT, COUNT_OR_NONE, command, json_option, restrict_option
 from w2vtrain.commands.shell import echo_json, imports
@@ -73,7 +73,7 @@ def stability(vectors: tuple[str, ...], k: int, words: int, topn: int, restrict_
 @neighbors_option
 @restrict_option(0)
 @click.option("-o", "--output", metavar="FILE", help="Write all vectors of SECOND, after the same rotation, to FILE.")
-@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@click.option("--force", is_flag=True, help="Overwrite the output file, and remove the record of its run.")
 @json_option
 def diff(
     files: tuple[str, str], pairs: str | None, min_count: int | None, topn: int, k: int, restrict_vocab: int,
@@ -110,6 +110,7 @@ def diff(
     changes = difference(one, two, count=topn, k=k, restrict_vocab=limit, min_count=min_count, pairs=given)
     if written:
         written.write(two.words, changes.rotated(two.matrix), lambda _: force, counts=two.counts)
+        remove_record(written.path, force)
     if as_json:
         echo_json({"files": [first, second]} | changes.to_dict())
         return

@@ -24,6 +24,7 @@ from w2vtrain.commands.options import (
     declared,
     export_option,
     restrict_option,
+    warn,
     writing_options,
 )
 from w2vtrain.commands.shell import imports
@@ -146,7 +147,7 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
 
 
 def remove_record(output: str, force: bool) -> None:
-    """Delete the record of a run beside an output that was written with `force`: it describes the vectors before."""
+    """Delete the record of a run beside an output that was written with `force`: it describes the file before."""
     file = Path(f"{output}.json")
     if not force or is_stream(output) or not file.is_file():
         return
@@ -155,7 +156,7 @@ def remove_record(output: str, force: bool) -> None:
     with suppress(W2VError, OSError):
         if "vectors" in (describe_record(file) or ()):
             file.unlink()
-            echo(one_line(f"{file}: removed, because it was the record of the vectors before these"), err=True)
+            warn(f"{file}: removed, because it was the record of the file before")
 
 
 def files_read(path: str) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.console import Console
+from w2vtrain.commands.convert import remove_record
 from w2vtrain.commands.fit_outputs import check_begun, check_outputs, locked_outputs, write_results
 from w2vtrain.commands.fit_plan import FitPlan, check_frozen, plan_fit
 from w2vtrain.commands.fit_request import DECIDING, FitRequest
@@ -66,6 +67,9 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
                 run.enter(Phase.WRITING)
                 with run.rescued():  # if they cannot be written, what was learned is saved
                     written = write_results(request, model, run, console.warnings, planned.kept)
+                for file in request.results:
+                    if file != request.output:  # whose record is that of this run
+                        remove_record(file, request.force)
                 console.summary(model, written, request.results, time.monotonic() - started)
 
 

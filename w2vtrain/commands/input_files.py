@@ -23,7 +23,7 @@ from w2vtrain.commands.options import warn
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among, operand, resume_command
+from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among, is_stream, operand, resume_command
 from w2vtrain.system.locks import check_output
 
 if TYPE_CHECKING:
@@ -175,10 +175,10 @@ def check_different(outputs: Sequence[str], inputs: Sequence[str]) -> None:
 
 
 def check_repeatable(inputs: Sequence[str]) -> None:
-    """Raise UsageError for standard input and for pipes of a shell, as for <(...), which several runs cannot read."""
+    """Raise UsageError for standard input, pipes and open files, as for <(...), which several runs cannot read."""
     for file in inputs:
-        if file == STDOUT or OPEN_FILE.fullmatch(file):
-            raise UsageError(f"{file}: each run reads it again, which stdin and pipes prevent: write it to a file")
+        if is_stream(file):
+            raise UsageError(f"{file}: each run opens it again, which fails for stdin and pipes: write it to a file")
 
 
 def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:

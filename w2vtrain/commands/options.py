@@ -108,7 +108,8 @@ config_option = declared(
 )  # fmt: skip
 force_option = declared(
     OUTPUTS, "--force", is_flag=True,
-    help="Overwrite output files; `fit` also discards an unfinished run with other settings.",
+    help="Overwrite output files, and remove records of their runs; `fit` also discards an unfinished run with other"
+    " settings.",
 )  # fmt: skip
 OUTPUT = (
     "File for the word vectors: .txt or .vec for text, .glove for GloVe's, .bin for binary, .npy, .npz, .parquet,"

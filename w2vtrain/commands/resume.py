@@ -27,7 +27,7 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.config import FIELDS, validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, shown
 from w2vtrain.registry import CodeNotAllowed, is_code
-from w2vtrain.system.files import STDOUT, resolved
+from w2vtrain.system.files import OPEN_FILE, STDOUT, resolved
 from w2vtrain.system.spinner import SPINNER
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         if place.parent == folder.parent and place.exists():  # beside the folder are the outputs of the original
             advice = "copy it to another folder, and resume it there"
         raise OutputError(f"{folder}: was copied or moved from {place}, whose outputs it would write: {advice}")
+    if gone := next((file for file in config.inputs if OPEN_FILE.fullmatch(file) and not Path(file).exists()), None):
+        raise InputMissing(f"{gone}: a shell opened it for the run, as for <(...): repeat the `fit` command")
     absolute: dict[str, Any] = {name: str(Path(cwd, file)) for name, file in named_files(request).items()}
     asked = replace(
         request, **absolute, run=str(folder), quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache

@@ -133,10 +133,10 @@ def check_writable(path: str | Path, force: bool = False) -> None:
         temporary.unlink()
 
 
-def is_stream(output: str | Path) -> bool:
-    """Return whether an output is standard output, an open file, a pipe or a device: none has files beside it."""
-    path = Path(output)
-    if str(output) == STDOUT or OPEN_FILE.fullmatch(str(output)):
+def is_stream(name: str | Path) -> bool:
+    """Return whether a name is `-`, an open file, a pipe or a device: none has files beside it, or is read twice."""
+    path = Path(name)
+    if str(name) == STDOUT or OPEN_FILE.fullmatch(str(name)):
         return True
     try:
         return path.exists() and not path.is_file() and not path.is_dir()

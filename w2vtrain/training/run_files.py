@@ -73,6 +73,12 @@ class Config:
         """Return the config of a run that begins."""
         return cls(SCHEMA, secrets.token_hex(8), cwd, request, settings)
 
+    @property
+    def inputs(self) -> list[str]:
+        """The names of what the run reads once, each of which may be a stream."""
+        named = map(self.request.get, ("sources", "heldout", "read_vocab"))
+        return [str(name) for value in named for name in (value if isinstance(value, list) else [value])]
+
     def home(self, folder: Path) -> str:
         """Return `cwd` or, if it does not exist, where it would be if it was moved together with the run folder."""
         if os.path.isdir(self.cwd):  # noqa: PTH112 - unlike Path.is_dir, for any text

@@ -51,11 +51,9 @@ def describe_run(path: str | Path) -> dict[str, Any]:
     for kind in ("objective", "architecture"):  # the user's code runs only if it is named again
         if isinstance(name := settings.get(kind), str) and is_code(name):
             command += f" --{kind} {shlex.quote(placed_here(name, config.home(folder)))}"
-    named = map(request.get, ("sources", "heldout", "read_vocab"))
-    inputs = [str(name) for value in named for name in (value if isinstance(value, list) else [value])]
-    if STDOUT in inputs:
-        command += " < TEXT"  # which was standard input
-    if any(map(OPEN_FILE.fullmatch, inputs)):
+    if STDOUT in config.inputs:
+        command += " < VOCABULARY" if request.get("read_vocab") == STDOUT else " < TEXT"
+    if any(map(OPEN_FILE.fullmatch, config.inputs)):
         command = "repeat the `fit` command"  # a shell opens what it reads, as for <(...)
     if "comparison" in request:
         command = "repeat the `compare` command"

@@ -544,7 +544,7 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     """
     text = (ROOT / "data/simplewiki.txt").read_text(encoding="utf-8").splitlines()
     (tmp_path / "train.txt").write_text("\n".join(text[:600]), encoding="utf-8")
-    (tmp_path / "heldout.txt").write_text("\n".join(text[600:700]), encoding="utf-8")
+    (tmp_path / "heldout.txt").write_bytes("\n".join([*text[600:700], ""]).encode() + b"\xff")
     command = [
         sys.executable, "-m", "w2vtrain", "compare", "train.txt", "--heldout", "heldout.txt", "-o", "out",
         "--objectives", "softmax, hs", "--architecture", "cbow", "--context", "left",
@@ -565,7 +565,8 @@ def test_the_command_trains_writes_reports_and_reuses_results(tmp_path, w2vtrain
     assert results[1]["test"]["log_z_variance"] < 1e-6
     assert results[0]["scores"]["wordsim353"] is not None
     assert results[0]["scores"]["few"] is None
-    assert "hs seed 1: warning: no score: few.tsv: none of its 1 pairs has both words" in first.stderr
+    assert first.stderr.count("warning: heldout.txt: ") == 1
+    assert "warning: hs seed 1: no score: few.tsv: none of its 1 pairs has both words" in first.stderr
     assert (tmp_path / "out/curves.png").read_bytes().startswith(b"\x89PNG")
     assert len((tmp_path / "out/table.csv").read_text().splitlines()) == 3
     about = json.loads(w2vtrain_here(["info", "out", "--json"], tmp_path)[1])
@@ -637,29 +638,37 @@ def test_a_result_is_not_reused_if_a_text_has_changed(tmp_path, w2vtrain_here):
         ["compare", "-", "-o", "out", "--heldout", "text"],
         ["compare", "text", "-o", "out", "--heldout", "-"],
         ["compare", "text", "-o", "out", "--heldout", "text", "--pairs", "/dev/fd/63"],
+        pytest.param(
+            ["compare", "text", "-o", "out", "--heldout", "pipe"],
+            marks=pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes"),
+        ),
         ["bench", "-"],
     ],
 )
 def test_what_several_runs_read_cannot_be_standard_input_or_a_pipe(tmp_path, w2vtrain_here, words):
     (tmp_path / "text").write_text("a b\n" * 9)
+    if "pipe" in words:
+        os.mkfifo(tmp_path / "pipe")
     code, _, said = w2vtrain_here(words, tmp_path)
     assert (code, "write it to a file" in said) == (2, True)
 
 
-def test_no_results_are_written_into_the_corpus(tmp_path, w2vtrain_here):
+@pytest.mark.parametrize(("output", "inside"), [("texts/out", "texts/out"), ("texts", "texts/runs")])
+def test_no_results_are_written_into_the_corpus(tmp_path, w2vtrain_here, output, inside):
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts/text").write_text("a b\n" * 9)
-    code, _, said = w2vtrain_here(["compare", "texts", "-o", "texts/out", "--heldout", "texts/text"], tmp_path)
-    assert (code, "texts/out: is inside texts, whose files are the corpus" in said) == (2, True), said
-    assert not (tmp_path / "texts/out").exists()
+    code, _, said = w2vtrain_here(["compare", "texts", "-o", output, "--heldout", "texts/text"], tmp_path)
+    assert (code, f"{inside}: is inside texts, whose files are the corpus" in said) == (2, True), said
+    assert not (tmp_path / inside).exists()
 
 
 def test_files_that_no_comparison_wrote_are_not_overwritten(tmp_path, w2vtrain_here):
-    for name in ("text", "table.md"):
+    (tmp_path / "runs").mkdir()  # as other programs name a folder, too
+    for name in ("text", "compare.json", "table.md"):
         (tmp_path / name).write_text("a b\n" * 9)
     words = ["compare", "text", "-o", ".", "--heldout", "text", "--objectives", "neg", "--epochs", 1, "--min-count", 1]
     code, _, said = w2vtrain_here(words, tmp_path)
-    assert (code, ".: has table.md, but no results of a comparison" in said) == (73, True), said
+    assert (code, ".: has compare.json, table.md, but no results of a comparison" in said) == (73, True), said
     assert (tmp_path / "table.md").read_text() == "a b\n" * 9
 
 

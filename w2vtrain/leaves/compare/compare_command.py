@@ -5,6 +5,7 @@ Training and measuring are in comparison.py.
 
 import os
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,14 @@ def compare(
     vectors, size and memory. The picture, curves.png, needs w2vtrain[plot].
     """
     with imports():
-        from w2vtrain.leaves.compare.comparison import REPORTS, RUNS, Comparison, train_all, write_reports
+        from w2vtrain.leaves.compare.comparison import (
+            REPORTS,
+            RUNS,
+            Comparison,
+            describe_comparison,
+            train_all,
+            write_reports,
+        )
         from w2vtrain.leaves.compare.comparison_tables import busy, plain, unreliable
         from w2vtrain.leaves.compare.contenders import contenders
         from w2vtrain.leaves.compare.measure import check_scored
@@ -87,20 +95,21 @@ def compare(
     settings = _budgeted(given(values, COMPARING), config, values["at_once"])
     scored = [path for path in (values["heldout"], values["test"], values["questions"], *values["pairs"]) if path]
     check_repeatable([*corpus, *scored])
-    check_outside([output], corpus)
+    folder = Path(output)
+    check_outside([output, *(str(folder / name) for name in (RUNS, *REPORTS))], corpus)
     check_scored(values["questions"], values["pairs"])
     trained = [file.path for file in corpus_of(corpus, settings).files]
     joined = [settings.phrases] if settings.phrases else []
     contents = {path: digest(path) for path in (*trained, *joined, *scored)}
     rates_to_try = parsed_rates(rates) if rates else []
-    folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{output}: the folder cannot be created: {error.strerror}") from None
-    if (theirs := [name for name in REPORTS if (folder / name).exists()]) and not (folder / RUNS).exists():
+    if (theirs := [name for name in REPORTS if (folder / name).exists()]) and describe_comparison(folder) is None:
         raise OutputError(
-            f"{output}: has {theirs[0]}, but no results of a comparison: choose another folder, or remove this file"
+            f"{output}: has {', '.join(theirs)}, but no results of a comparison in {RUNS}/: choose another folder, or"
+            " remove these files"
         )
     comparison = Comparison(
         sources=corpus, folder=folder, settings=settings, contenders=contenders(objectives), rates=rates_to_try,
@@ -108,7 +117,8 @@ def compare(
     )  # fmt: skip
     if not can_draw():
         echo(f"note: curves.png needs the package matplotlib: {INSTALL}, then the same command draws it", err=True)
-    results = train_all(comparison, lambda text: echo(text, err=True))
+    # Each trial reads the same texts: the cache leaves out repeated warnings.
+    results = train_all(comparison, cache(lambda text: echo(text, err=True)))
     write_reports(folder, results)
     echo(plain(results), end="")
     for warning in filter(None, (busy(results), unreliable(results))):

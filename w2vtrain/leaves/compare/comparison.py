@@ -186,7 +186,11 @@ def result(folder: Path, trial: Trial, say: Callable[[str], None], prefix: str =
         check_result(kept, f"{path}: damaged", REMEDY)
         return kept
     folder.mkdir(parents=True, exist_ok=True)
-    trained = {"job": asdict(trial), **_train_apart(trial, path, lambda text: say(f"{prefix}{trial.name}: {text}"))}
+
+    def relay(text: str) -> None:
+        say(text if text.startswith("warning: ") else f"{prefix}{trial.name}: {text}")
+
+    trained = {"job": asdict(trial), **_train_apart(trial, path, relay)}
     if not path.exists():  # it diverged, or was brief
         write_json(path, trained)
     forget(path)

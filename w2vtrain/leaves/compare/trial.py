@@ -30,7 +30,7 @@ from w2vtrain.system.reading import read_small
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.events import Events
-from w2vtrain.training.inputs import Inputs, heldout_text
+from w2vtrain.training.inputs import Inputs, corpus_of, heldout_text
 from w2vtrain.training.perplexity import paces, perplexity, score
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.predictor import Predictor, model_predictor
@@ -97,13 +97,13 @@ class Curve:
 
     def read(self, ids: EncodedCorpus, _: float) -> None:
         """Encode the held-out text, and the test text to find now, before training, that it cannot be scored."""
-        ids.stats.report("the corpus", self.warn)
+        ids.stats.report(corpus_of(self.trial.sources, self.settings).name, self.warn)
         self.text = heldout_text([self.trial.heldout], self.settings, ids.vocabulary, warn=self.warn)[0]
         if self.trial.test:
             heldout_text([self.trial.test], self.settings, ids.vocabulary, warn=self.warn)
 
     def warn(self, sentence: str) -> None:
-        """Tell the user what may be wrong."""
+        """Tell the user what may be wrong, in the same words in each trial if all have it."""
         self.say(f"warning: {sentence}")
 
     def resumed(self, state: State) -> None:
@@ -226,7 +226,7 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run) -> dict[str
     scores = {}
     if trial.questions or trial.pairs:
         vectors = Vectors(model.words, model.vectors())
-        scores = evaluate(vectors, trial.questions, trial.pairs, curve.warn)
+        scores = evaluate(vectors, trial.questions, trial.pairs, lambda reason: curve.warn(f"{trial.name}: {reason}"))
     result = {
         "job": asdict(trial),
         **{name: model.record[name] for name in names},

@@ -121,12 +121,19 @@ class KeyedRows:
     if not TYPE_CHECKING:  # type checkers know what can be assigned
 
         def __setattr__(self, name: str, value: Any) -> None:
-            """If other vectors are assigned, forget the norms of the old ones; rows that are added are not locked."""
+            """If other vectors are assigned, forget the norms of the old ones; rows that are added are not locked.
+
+            If fewer keys are assigned, as functions do that keep the words of two models, they keep their attributes.
+            """
             if name == "vectors":
                 self.norms, old = None, len(getattr(self, name, ()))
                 locks = getattr(self, "vectors_lockf", 1)
                 if np.size(locks) == old > 1 and np.shape(value)[:1] > (old,):  # one lock per row
                     self.vectors_lockf = np.append(locks, np.ones(len(value) - old, np.float32))
+            elif name == "index_to_key" and len(value) < len(before := getattr(self, name, ())):
+                places = {key: row for row, key in enumerate(before)}
+                if all(key in places for key in value):
+                    self._take_values(np.array([places[key] for key in value], np.int64), len(before))
             super().__setattr__(name, value)
 
     def __repr__(self) -> str:

@@ -405,6 +405,12 @@ def test_damaged_bytes_never_raise_anything_but_our_errors(tmp_path, name, count
             read(Tables([str(tmp_path / name)], "text"))
 
 
+def test_an_empty_line_of_a_single_column_is_an_empty_cell_as_polars_writes_a_null(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'text\na b\n\n""\nc\n')
+    assert b"".join(Tables([str(path)], "text").read()) == b"a b\n\n\nc\n"
+
+
 def test_numbers_dates_and_words_for_null_stay_text_in_csv(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b'\xef\xbb\xbfid,text\n1,007\n2,NA\n3,\n4,"1,5 ""x"""\n5,2020-01-01\n')

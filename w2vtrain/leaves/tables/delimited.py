@@ -23,15 +23,17 @@ REMEDIES = {
 
 
 def _rows(file: File, raw: Raw, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not empty, each with the number of its first line."""
+    """Yield the rows, each with the number of its first line. An empty line is none, or an empty cell if it can be."""
     data = stream_of(raw(file))
     text = io.TextIOWrapper(data, "utf-8-sig", errors="surrogateescape", newline="")
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_CHARACTERS))
     rows, line = csv.reader(text, delimiter=delimiter, strict=True), 1
     try:
+        columns = 0
         for row in rows:
-            if row:
-                yield line, row
+            columns = columns or len(row)
+            if row or columns == 1:  # as Polars writes a null
+                yield line, row or [""]
             line = rows.line_num + 1
     except csv.Error as error:
         raise DataError(

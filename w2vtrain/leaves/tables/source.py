@@ -7,6 +7,7 @@ files. A column of lists of strings has a sentence per row, whose words are used
 import copy
 import glob
 import shlex
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -70,7 +71,7 @@ def format_of(path: str) -> Format | None:
         return ARROW
     if known is None:
         refuse_foreign(head, path)
-    return known or (JSON_LINES if head.lstrip()[:1] == b"{" else None)
+    return known or (JSON_LINES if head.removeprefix(BOM_UTF8).lstrip()[:1] == b"{" else None)
 
 
 class Tables(Corpus):

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from reference import DEMO
 
 from w2vtrain.api import continue_training, train
 from w2vtrain.config import Settings, resolve, validated
@@ -63,6 +64,14 @@ def test_long_sentences_with_repeated_words_do_not_diverge_at_the_default_rate(s
     window = 131 if architecture == "vlbl" else "sentence"
     model = train(sessions, window=window, architecture=architecture, objective=objective, **{**SMALL, "epochs": 3})
     assert np.abs(model.input).max() < 10
+
+
+@pytest.mark.parametrize(("objective", "window"), [("hs", 50), pytest.param("hs-neg", 20, marks=pytest.mark.slow)])
+def test_nodes_near_the_root_do_not_diverge_in_windows_of_tens_of_words(objective, window):
+    words = DEMO.read_text(encoding="utf-8")[:400_000].lower().split()
+    texts = [words[first : first + 200] for first in range(0, len(words), 200)]
+    model = train(texts, objective=objective, window=window, vector_size=48, threads=1)
+    assert np.linalg.norm(model.input, axis=1).max() < 8
 
 
 FULL = """

@@ -179,7 +179,7 @@ class WindowEngine(Engine):
         in_place = self.architecture.in_place()
         tags = self.text.tags.most if self.text.tags else 0
         # Only used in place. A number has another type than None, for which the kernel would be compiled again.
-        at_once = words_at_once(self.windows.size + tags // 2) if in_place else None
+        at_once = words_at_once(self.windows.size + tags // 2, self.objective.in_turn()) if in_place else None
         examples = None if in_place else 1
         extent = Extent(self.reach, self.objective.candidate_limit, longest, at_once, self.subwords, examples, tags)
         architecture, replicas = self.architecture, {}

@@ -119,9 +119,7 @@ def evaluate_outliers(
         positions += float((places / len(words)).sum())
         compact.append(compactness)
     if not is_last:
-        raise NoKnownWords(
-            f"{path}: none of its {asked:,} outliers has a vector {among(known)} with two words of its topic"
-        )
+        raise NoKnownWords(f"{path}: no topic has an outlier and two of its words {among(known)}")
     counts = [int(topic.sum()) for topic in is_last]
     sizes = [len(topic) for topic in is_last]
     return OutlierReport(

@@ -18,13 +18,14 @@ from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.block_engine import Examples, gather
 from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_kernel import PLANNED_WORDS
-from w2vtrain.errors import ConfigError, DataError, label, shown
+from w2vtrain.errors import DataError
 from w2vtrain.objectives.contract import SCORER, Contexts
 from w2vtrain.probability.dense import Workspace, one_thread
 from w2vtrain.training.inputs import Sources, heldout_text
 from w2vtrain.training.predictor import Predictor, model_predictor
 from w2vtrain.training.scoring_units import Check, Unit, Watch, run_units
 from w2vtrain.training.state import PerplexityScore
+from w2vtrain.training.warm_start import check_phrases
 
 EXAMPLES_PER_BLOCK = 256
 """Examples, or context words, that are scored together."""
@@ -81,15 +82,12 @@ def perplexity(
 ) -> tuple[PerplexityScore, np.ndarray | None, float]:  # fmt: skip
     """Return a model's score on text with its parts, see score_parts, and the share of known tokens, 0 to 1.
 
-    phrases: the table of the phrases that the model was trained with. The model names it, but must not choose a file;
-    warn: called with what was skipped or replaced.
+    phrases: the table of the phrases that the model was trained with, see `check_phrases`; warn: called with what was
+    skipped or replaced.
     """
     with one_thread():
         settings, vocabulary, predictor = model_predictor(model)
-        if settings.phrases and not phrases:
-            raise ConfigError(
-                f"{label('phrases')}: the model was trained with phrases: name their table, {shown(settings.phrases)}"
-            )
+        check_phrases(settings.phrases, phrases, "the model")
         settings = replace(settings, phrases=phrases)
         text, coverage = heldout_text(sources, settings, vocabulary, warn=warn)
         return (*score_parts(predictor, text, threads, watch), coverage)

@@ -149,11 +149,8 @@ class WarmStart:
                 f"architecture: {settings.architecture} computes the vectors of words from other rows, which"
                 f" are not in {self.name}; start from a model of the same architecture"
             )
-        table = self.model and self.model.settings.get("phrases")
-        if table and not settings.phrases:
-            raise ConfigError(
-                f"{label('phrases')}: {self.name} was trained with phrases: name their table, {shown(table)}"
-            )
+        if self.model:
+            check_phrases(self.model.settings.get("phrases"), settings.phrases, self.name)
         if settings.subwords:
             self._check_subwords(settings)
         is_composed = settings.subwords or composes(architecture_class(settings.architecture))
@@ -389,3 +386,12 @@ class _Taking:
             f"{self.start.name}: its array {name} has shape {list(theirs.shape)}, and this run needs"
             f" {list(mine.shape)}; use the settings and options of the model, or {START_FROM_VECTORS}"
         )
+
+
+def check_phrases(trained: str | None, named: str | None, model: str) -> None:
+    """Raise ConfigError if a model was trained with a table of phrases, and none is named now.
+
+    The model names its own, but must not choose a file: another table may be there now.
+    """
+    if trained and not named:
+        raise ConfigError(f"{label('phrases')}: {model} was trained with phrases: name their table, {shown(trained)}")

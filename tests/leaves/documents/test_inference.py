@@ -113,6 +113,19 @@ def test_infer_names_lines_without_known_words(w2vtrain_here, rng, tmp_path, mon
     assert "v.txt" in said
 
 
+def test_the_table_of_phrases_is_named_again(w2vtrain_here, tmp_path):
+    """The model names one, but another may be there now."""
+    (tmp_path / "text.txt").write_text("new york is a city\n" * 40)
+    assert w2vtrain_here(["phrases", "text.txt", "--threshold", "0", "--save-table", "t.tsv"], tmp_path)[0] == 0
+    flags = ["--phrases", "t.tsv", "--save-model", "m.safetensors", "-o", "d.txt", *FLAGS]
+    assert w2vtrain_here(["fit", "text.txt", "--documents", *flags], tmp_path)[0] == 0
+    words = ["infer", "m.safetensors", "text.txt", "-o", "v.txt"]
+    code, _, said = w2vtrain_here(words, tmp_path)
+    assert (code, "phrases: the model was trained with phrases: name their table, 't.tsv'" in said) == (78, True), said
+    code, _, said = w2vtrain_here([*words, "--phrases", "t.tsv"], tmp_path)
+    assert code == 0, said
+
+
 def test_rows_of_several_lines_are_one_document(w2vtrain_here, tmp_path):
     (tmp_path / "t.jsonl").write_text('{"text": "a b\\nc"}\n{"text": "c\\n\\na"}\n')
     flags = ["--save-model", "m.safetensors", "-o", "d.txt", *FLAGS]

@@ -44,7 +44,8 @@ def infer(
     """Write a vector for each line of TEXTS, or row of tables, with MODEL, which `fit --documents` saved.
 
     The vector of a text does not depend on other texts or on the number of threads. A line without words that the model
-    knows gets zeros. Epochs, learning rates and how text is read are by default those of the model, except --column.
+    knows gets zeros. Epochs, learning rates and how text is read are by default those of the model, except --column
+    and --phrases.
 
     \b
     Example:
@@ -56,6 +57,7 @@ def infer(
         from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.leaves.documents.inference import Inference
         from w2vtrain.training.inputs import corpus_of
+        from w2vtrain.training.warm_start import check_phrases
     refuse_stdin_twice(model, *texts)
     written = Output(output, format_of(output, format_), dtype)
     written.check()
@@ -66,6 +68,7 @@ def infer(
     settings, origins = resolve(given(flags, SETTINGS))
     mine = {name: getattr(settings, name) for name in SETTINGS if origins[name] != "default"}
     inference = Inference(model_in(model, flags))
+    check_phrases(inference.settings.phrases, mine.get("phrases"), "the model")
     how = replace(inference.settings, **{"column": None} | {name: mine[name] for name in READING if name in mine})
     chosen = {name: mine[name] for name in LEARNING if name in mine}
     with closing(Console(quiet)) as console:

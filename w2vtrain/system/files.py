@@ -353,6 +353,8 @@ def open_regular(path: Path, flags: int) -> int:
     except OSError as error:
         if path.is_symlink():
             raise PermissionError("it is a symbolic link") from error
+        if isinstance(error, IsADirectoryError):
+            raise PermissionError("it is not a regular file") from error
         raise
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)

@@ -386,7 +386,9 @@ def test_counts_and_phrases_are_written_outside_of_the_corpus(tmp_path, w2vtrain
     (tmp_path / "d/a.txt").write_text("a b\n" * 9)
     for words in (["vocab", "d/*", "-o", "d/v"], ["phrases", "d/*", "--save-table", "d/v"]):
         code, _, said = w2vtrain_here(words, tmp_path)
-        assert (code, "d/v: matches d/*, whose files are the corpus; choose another folder" in said) == (2, True), said
+        assert (code, "d/v: matches d/*, whose files are read as text; choose another folder" in said) == (2, True), (
+            said
+        )
     assert w2vtrain_here(["vocab", "d", "-o", "d/v"], tmp_path)[0] == 2
     assert w2vtrain_here(["vocab", "d/*", "-o", "v"], tmp_path)[0] == 0
 

@@ -4,6 +4,7 @@ import importlib.metadata
 import sys
 from collections import Counter
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from pages import SIDED
@@ -185,6 +186,13 @@ def test_a_corpus_may_be_deleted_once_it_was_read(w2vtrain, tmp_path, monkeypatc
     assert code == 0, said
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that not even root can read")
+def test_a_file_with_the_name_of_a_default_is_no_input(w2vtrain, tmp_path):
+    (tmp_path / "huffman").symlink_to("/proc/self/mem")
+    code, said = w2vtrain(*FIT, "--objective", "hs")
+    assert code == 0, said
+
+
 @pytest.mark.parametrize(("options", "name", "_"), CHANGES, ids=[name for _, name, _ in CHANGES])
 def test_an_input_is_never_overwritten(w2vtrain, tmp_path, options, name, _):
     before = (tmp_path / name).read_bytes()
@@ -196,13 +204,15 @@ def test_an_input_is_never_overwritten(w2vtrain, tmp_path, options, name, _):
 @pytest.mark.parametrize(
     "more", [["-o", "corpus/v.txt"], ["-o", "v.txt", "--run", "corpus/run"], ["--log-json", "corpus/l"]]
 )
-def test_what_a_run_writes_is_outside_of_its_corpus(w2vtrain, tmp_path, more):
+def test_what_a_run_writes_is_outside_of_its_texts(w2vtrain, tmp_path, more):
     """Otherwise, the run folder, and the vectors of the run before, would be read as text."""
     (tmp_path / "corpus").mkdir()
     (tmp_path / "text.txt").rename(tmp_path / "corpus/text.txt")
     for source, place in (("corpus", "is inside corpus"), ("corpus/*", "matches corpus/*")):
-        code, said = w2vtrain(*[word.replace("text.txt", source) for word in FIT], *more)
-        assert (code, f"{place}, whose files are the corpus" in said) == (2, True), said
+        trained, scored = [FIT[0], source, *FIT[2:], *more], [FIT[0], "held.txt", *FIT[2:], *more, "--heldout", source]
+        for words in (trained, scored):
+            code, said = w2vtrain(*words)
+            assert (code, f"{place}, whose files are read as text" in said) == (2, True), said
     assert [path.name for path in (tmp_path / "corpus").iterdir()] == ["text.txt"]
 
 

@@ -230,6 +230,29 @@ def test_a_written_file_survives_a_power_loss(tmp_path, monkeypatch, force):
 # full disks
 
 
+@pytest.mark.parametrize(("error", "code"), [(errno.ENOSPC, 74), (errno.EROFS, 73)])
+@pytest.mark.parametrize(
+    "words", [["fit", "text", "-o", "v.txt"], ["compare", "text", "-o", "out", "--heldout", "text"]]
+)
+def test_a_folder_that_may_be_created_later_has_the_code_of_a_full_disk(
+    tmp_path, monkeypatch, w2vtrain_here, words, error, code
+):
+    def mkdir(*_, **__):
+        raise OSError(error, os.strerror(error))
+
+    (tmp_path / "text").write_text("a b\n" * 99)
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    found, _, said = w2vtrain_here(words, tmp_path)
+    assert (found, f"folder cannot be created: {os.strerror(error)}" in said) == (code, True), said
+
+
+def test_a_file_in_place_of_the_run_folder_has_the_code_of_an_output(tmp_path, w2vtrain_here):
+    for name in ("text", "v.txt.run"):
+        (tmp_path / name).write_text("a b\n" * 99)
+    code, _, said = w2vtrain_here(["fit", "text", "-o", "v.txt"], tmp_path)
+    assert (code, "the run folder cannot be created" in said) == (73, True), said
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """Mount a file system of 4 MiB, and return its folder."""

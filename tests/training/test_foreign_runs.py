@@ -283,6 +283,13 @@ def test_a_file_with_the_name_of_a_lock_file_is_not_overwritten(w2vtrain, tmp_pa
     assert (tmp_path / ".v.bin.lock").read_text() == "precious"
 
 
+def test_a_folder_with_the_name_of_a_lock_file_is_to_be_removed(w2vtrain, tmp_path):
+    first_lines(100, tmp_path / "text.txt")
+    (tmp_path / ".v.bin.lock").mkdir()
+    code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)
+    assert (code, "remove it" in said) == (73, True), said
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -315,11 +322,13 @@ def test_a_refused_resume_does_not_delete_a_run_without_checkpoints(w2vtrain, st
     assert w2vtrain("resume", stopped)[0] == 0
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("make", [Path.mkdir, getattr(os, "mkfifo", None)], ids=["folder", "pipe"])
 @pytest.mark.parametrize("name", ["lock", CONFIG, "vocab.txt"])
-def test_a_named_pipe_in_a_run_folder_is_refused_without_waiting(w2vtrain, stopped, name):
+def test_a_folder_or_named_pipe_in_a_run_folder_is_refused_without_waiting(w2vtrain, stopped, name, make):
+    if make is None:
+        pytest.skip("this system has no named pipes")
     (stopped / name).unlink()
-    os.mkfifo(stopped / name)
+    make(stopped / name)
     for words in (["resume", "v.bin.run"], ["export", "v.bin.run", "-o", "x.txt"]):
         code, said = w2vtrain(*words)
         assert code in (65, 66, 73) or (name, words[0], code) == ("lock", "export", 0), said

@@ -279,7 +279,8 @@ def check_files(request: FitRequest, planned: Plan) -> None:
     named += filter(is_code, (settings.objective, settings.architecture))
     check_different(request.files, [*paths, *(name for name in named if name and isinstance(name, str))])
     warn_repeated(request.sources)
-    check_outside([*request.locks, *([str(request.run_folder)] if request.run_folder else [])], request.sources)
+    folders = [str(request.run_folder)] if request.run_folder else []
+    check_outside([*request.locks, *folders], [*request.sources, *request.heldout])
 
 
 def check_folders(request: FitRequest) -> None:

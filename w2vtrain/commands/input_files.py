@@ -182,14 +182,14 @@ def check_repeatable(inputs: Sequence[str]) -> None:
 
 
 def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
-    """Raise UsageError for an output file or folder that the next command would read as a part of the corpus."""
+    """Raise UsageError for an output file or folder that the next command would read as text."""
     from w2vtrain.text.text_files import would_read  # not needed for queries
 
     files = [file for file in outputs if file != STDOUT]
     for source in sources:
         if file := would_read(source, files):
             place = "is inside" if os.path.isdir(source) else "matches"  # noqa: PTH112 - any length
-            raise UsageError(f"{file}: {place} {source}, whose files are the corpus; choose another folder")
+            raise UsageError(f"{file}: {place} {source}, whose files are read as text; choose another folder")
 
 
 def warn_repeated(sources: Sequence[str]) -> None:

@@ -33,7 +33,7 @@ OPEN_FILE = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/[^/]+/fd/\d+")
 """Names of files that the process has open, each a link to one that may be anywhere, or have no name any more."""
 LASTING_ERRORS = (
     None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG,
-    errno.EINVAL, errno.ENXIO, errno.EFBIG, errno.EROFS,
+    errno.EINVAL, errno.ENXIO, errno.EFBIG, errno.EROFS, errno.EEXIST,
 )  # fmt: skip
 """Error numbers that will occur again if a file is created again; None is that of errors without one. Others, such as
 ENOSPC of a full disk, and ESTALE and EIO of a network disk, may be temporary."""
@@ -177,7 +177,7 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
         try:
             is_there = target.parent.is_dir()
         except OSError as error:
-            raise _not_created(path, error) from error
+            raise not_created(path, error) from error
         if not is_there:
             raise OutputError(f"{path} cannot be created: there is no folder {target.parent}") from None
         if sys.platform == "win32" and ":" in target.name:  # it would name a hidden stream of another file
@@ -188,7 +188,7 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
             raise OutputError(f"{path} {to}: use {spelled('force', True)} to create it") from None
         return target, None
     except (OSError, ValueError) as error:
-        raise _not_created(path, error) from error
+        raise not_created(path, error) from error
     if stat.S_ISDIR(old.st_mode):
         raise OutputError(f"{path} is a folder: name a file")
     if not stat.S_ISREG(old.st_mode):
@@ -240,15 +240,15 @@ def _take_name(temporary: Path, target: Path, force: bool, shown: str | Path) ->
             f"{shown} exists: use {spelled('force', True)} to overwrite (it was created in the meantime)"
         ) from None
     except OSError as error:
-        raise _not_created(shown, error) from error
+        raise not_created(shown, error) from error
     try:
         sync_folder(target.parent)
     except OSError as error:
         raise WriteError(f"{shown} cannot be written: {reason(error)}") from error
 
 
-def _not_created(path: str | Path, error: Exception) -> W2VError:
-    """Return the error for a file that cannot be created: WriteError if that may succeed later, else OutputError."""
+def not_created(path: str | Path, error: Exception) -> W2VError:
+    """Return the error for what cannot be created: WriteError if that may succeed later, else OutputError."""
     kind = OutputError if getattr(error, "errno", None) in LASTING_ERRORS else WriteError
     return kind(f"{path} cannot be created: {reason(error)}")
 
@@ -298,7 +298,7 @@ class _Checked(io.FileIO):
         try:
             super().__init__(path, "wb", opener=lambda name, _: os.open(name, flags, FILE_MODE))
         except (OSError, ValueError) as error:
-            raise _not_created(shown, error) from error
+            raise not_created(shown, error) from error
 
     def write(self, data: Any) -> int:
         try:
@@ -353,6 +353,8 @@ def open_regular(path: Path, flags: int) -> int:
     except OSError as error:
         if path.is_symlink():
             raise PermissionError("it is a symbolic link") from error
+        if isinstance(error, IsADirectoryError):
+            raise PermissionError("it is not a regular file") from error
         raise
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)

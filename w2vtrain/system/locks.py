@@ -99,7 +99,7 @@ class Lock:
 def in_use(protected: str, owner: str) -> OutputError:
     """Return the error for what another process has locked. owner: as `holder` returns it."""
     by = owner if owner == ANOTHER else f"{OWNER_PREFIX}{owner}"
-    remedy = f"wait for it, or choose another output or {spelled('run')} folder"
+    remedy = "wait for it, or choose another output or run folder"
     if launched_processes() > 1:
         remedy = f"{remedy}; for one run of several processes, add {spelled('distributed', 'mpi')}"
     return OutputError(f"{protected}: in use by {by}; {remedy}")

@@ -40,13 +40,31 @@ def check_weights(weights: Weights, alpha: float, epochs: int, limit: float = ma
 
     Other arrays may contain -inf: the objective's arrays can hold log 0.
     """
-    extremes = [size for rows in (weights.input, weights.output) if rows.size for size in (-rows.min(), rows.max())]
-    largest = float(np.max(extremes, initial=0.0))  # NaN if a weight is
+    largest = largest_weight(weights)
     others = (array for array in weights.arrays.values() if array.dtype.kind == "f")
     if not math.isfinite(largest) or any(np.isnan(array).any() for array in others):
         raise diverged(alpha, epochs)
     if largest > limit:
         raise diverged(alpha, epochs, f"a weight is {largest:.2g}, where the largest after training are near 1")
+
+
+def largest_weight(weights: Weights) -> float:
+    """Return the largest absolute value of the input and output weights, or NaN if one is."""
+    extremes = [size for rows in (weights.input, weights.output) if rows.size for size in (-rows.min(), rows.max())]
+    return float(np.max(extremes, initial=0.0))
+
+
+def check_given(weights: Weights, settings: Settings) -> int:
+    """Return the number of given input vectors that are 0, if there is weight decay: see `check_decay`.
+
+    Raise Diverged if an input or output weight is NaN or infinite: no learning rate would help.
+    """
+    if not math.isfinite(largest_weight(weights)):
+        raise Diverged(
+            "weights are NaN or infinite before training begins, as after training that diverged: build or load the"
+            " model again"
+        )
+    return zeros(weights) if settings.weight_decay else 0
 
 
 def zeros(weights: Weights) -> int:

@@ -106,8 +106,9 @@ def other_inputs(settings: Settings, heldout: Chunks | None) -> dict[str, int]:
     The code of an objective or architecture has the name of its setting, which may be a file, a module or an entry
     point: see `code_of` for what it includes.
     """
-    options = [name for name in settings.options.values() if isinstance(name, str) and "\0" not in name]
-    found = {name: zlib.crc32(Path(name).read_bytes()) for name in options if Path(name).is_file()}
+    defaults = objectives.option_defaults(settings.objective)  # none is a file, but a file may have its name
+    options = [name for key, name in settings.options.items() if isinstance(name, str) and name != defaults.get(key)]
+    found = {name: zlib.crc32(Path(name).read_bytes()) for name in options if "\0" not in name and Path(name).is_file()}
     for name, code in (
         (settings.objective, objectives.code(settings.objective)),
         (settings.architecture, architectures.code(settings.architecture)),

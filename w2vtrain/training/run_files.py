@@ -22,6 +22,7 @@ from w2vtrain.registry import is_same_member, member_name
 from w2vtrain.system.files import (
     answering,
     atomic_write,
+    not_created,
     open_regular,
     resolved,
     sync_folder,
@@ -226,9 +227,9 @@ def require_own(folder: Path) -> None:
 def locked(folder: Path) -> Iterator[None]:
     """Hold RUN/lock, and create it and the folder if necessary. At the end, delete a folder that holds nothing else.
 
-    Raise OutputError if the folder cannot be created, or if another process holds the lock; the message says which, and
-    since when. The operating system releases the lock when its process ends, so a killed run does not block the next
-    one.
+    Raise OutputError if the folder cannot be created, or WriteError if that may succeed later; and OutputError if
+    another process holds the lock; the message says which, and since when. The operating system releases the lock when
+    its process ends, so a killed run does not block the next one.
     """
     if os.path.islink(folder):  # noqa: PTH114 - others may have planted it; is_symlink raises for long names
         raise OutputError(f"{folder}: the run folder is a symbolic link: use {spelled('run', str(resolved(folder)))}")
@@ -239,9 +240,10 @@ def locked(folder: Path) -> Iterator[None]:
             folder.mkdir(0o775, exist_ok=True)
             sync_folder(folder.parent)
     except OSError as error:
-        is_missing = isinstance(error, FileNotFoundError) and not folder.parent.exists()
-        why = f"there is no folder {folder.parent}" if is_missing else reason(error)
-        raise OutputError(f"{folder}: the run folder cannot be created: {why}") from error
+        subject = f"{folder}: the run folder"
+        if isinstance(error, FileNotFoundError) and not folder.parent.exists():
+            raise OutputError(f"{subject} cannot be created: there is no folder {folder.parent}") from error
+        raise not_created(subject, error) from error
     require_own(folder)
     lock = Lock(folder / LOCK, str(folder))
     try:

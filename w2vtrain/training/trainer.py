@@ -30,10 +30,10 @@ from w2vtrain.training.divergence import (
     MAX_WEIGHT,
     Losses,
     check_decay,
+    check_given,
     check_weights,
     diverged,
     loss_warning,
-    zeros,
 )
 from w2vtrain.training.early_stopping import EarlyStopping, arrays_of
 from w2vtrain.training.epoch import Clock, Order, SliceReport
@@ -88,7 +88,7 @@ def train(
             trainer.start(inputs.start, inputs)
         if prepare:
             prepare(trainer.engine)
-        given_zeros = zeros(trainer.engine.weights()) if inputs.start or prepare else None
+        given_zeros = check_given(trainer.engine.weights(), trainer.settings) if inputs.start or prepare else None
         trainer.resume(corpus, inputs.start)
         run.keep(ids.vocabulary)
         trainer.train(given_zeros)

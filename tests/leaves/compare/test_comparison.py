@@ -658,7 +658,7 @@ def test_no_results_are_written_into_the_corpus(tmp_path, w2vtrain_here, output,
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts/text").write_text("a b\n" * 9)
     code, _, said = w2vtrain_here(["compare", "texts", "-o", output, "--heldout", "texts/text"], tmp_path)
-    assert (code, f"{inside}: is inside texts, whose files are the corpus" in said) == (2, True), said
+    assert (code, f"{inside}: is inside texts, whose files are read as text" in said) == (2, True), said
     assert not (tmp_path / inside).exists()
 
 

@@ -10,7 +10,9 @@ import pytest
 
 import w2vtrain
 from w2vtrain import Doc2Vec, TaggedBrownCorpus, TaggedDocument, TaggedLineDocument, Word2Vec
+from w2vtrain.errors import W2VError
 from w2vtrain.leaves.documents.inference import Inference
+from w2vtrain.leaves.gensim.doc2vec import INTEGERS
 from w2vtrain.leaves.gensim.learning import settings_for
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.training.inputs import Inputs
@@ -464,6 +466,15 @@ def test_a_file_keeps_all_that_training_and_inference_need(tmp_path):
         Word2Vec.load(tmp_path / "model")
     with pytest.raises(AttributeError, match="load is called on the class"):
         model.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("flags", [[1, 1], [1, 0, 1]], ids=["of-text", "too-many"])
+def test_damaged_flags_of_tags_are_refused_when_a_model_is_loaded(tmp_path, flags):
+    stored = Doc2Vec([TaggedDocument(TEXTS[0], ["t0", 1])], **ABOUT).to_model()
+    stored.arrays[INTEGERS] = np.array(flags, np.uint8)
+    stored.save(tmp_path / "model")
+    with pytest.raises(W2VError, match=r"model: the array doc2vec.integers marks a tag that is not an integer"):
+        Doc2Vec.load(tmp_path / "model")
 
 
 @pytest.mark.filterwarnings("ignore:1 of 301 tags have documents without any word:UserWarning")

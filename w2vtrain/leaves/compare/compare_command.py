@@ -27,6 +27,7 @@ from w2vtrain.commands.shell import imports
 from w2vtrain.config import ROWS, Settings, resolve
 from w2vtrain.errors import ConfigError, Diverged, OutputError
 from w2vtrain.parsers import MAX_SECONDS, Real, Whole
+from w2vtrain.system.files import not_created
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import digest
 from w2vtrain.system.terminal import echo
@@ -105,7 +106,7 @@ def compare(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OutputError(f"{output}: the folder cannot be created: {error.strerror}") from None
+        raise not_created(f"{output}: the folder", error) from None
     if (theirs := [name for name in REPORTS if (folder / name).exists()]) and describe_comparison(folder) is None:
         raise OutputError(
             f"{output}: has {', '.join(theirs)}, but no results of a comparison in {RUNS}/: choose another folder, or"

@@ -339,15 +339,18 @@ class Doc2Vec(Word2Vec):
         return replace(model, arrays={**model.arrays, **arrays}, record=record)
 
     def take_rest(self, stored: Model, path: str) -> None:
-        """Take over the vectors and attributes of tags. Raise NotAModel if there are none."""
+        """Take over the vectors and attributes of tags. Raise NotAModel if there are none, or if they are damaged."""
         try:
             names, vectors = stored.documents
         except DataError as error:
             raise saving.NotAModel(str(error)) from error
         if INTEGERS in stored.arrays:
             tags: list[Any] = list(names)
-            for row in np.flatnonzero(stored.arrays[INTEGERS]).tolist():
-                tags[row] = int(names[row])
+            try:
+                for row in np.flatnonzero(stored.arrays[INTEGERS]).tolist():
+                    tags[row] = int(names[row])
+            except (IndexError, ValueError) as error:
+                raise saving.NotAModel(f"{path}: the array {INTEGERS} marks a tag that is not an integer") from error
             self.dv = vectors_of_tags(tags, vectors)
         else:  # of `fit` or `train`, whose tags are text
             self.dv = stored.dv

@@ -116,6 +116,8 @@ def test_a_part_of_gensim_says_where_it_is(name):
     line = rf"^w2vtrain has no {name}: use \S+"
     with pytest.raises(AttributeError, match=line):
         getattr(w2vtrain, name)
+    with pytest.raises(ImportError, match=line):
+        exec(f"from w2vtrain import {name}")
     assert not hasattr(w2vtrain, name)
     assert importlib.util.find_spec(f"w2vtrain.{name}") is None
 

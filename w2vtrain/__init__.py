@@ -73,9 +73,14 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
-        from w2vtrain.gensim_names import missing  # only now: few programs need it
+        import sys  # only now: few programs need these
 
-        raise AttributeError(missing(name) or f"module {__name__!r} has no attribute {name!r}")
+        from w2vtrain.gensim_names import missing
+
+        line = missing(name)
+        if line and sys._getframe(1).f_code.co_name == "_handle_fromlist":  # `from w2vtrain import` hides other errors
+            raise ImportError(line, name=__name__)
+        raise AttributeError(line or f"module {__name__!r} has no attribute {name!r}")
     import importlib  # here for the same reason
 
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -444,6 +444,7 @@ def test_the_similarity_of_new_documents_is_their_cosine(trained):
     assert same > other
     assert trained.similarity_unseen_docs(["red"], ["red"]) == pytest.approx(1)
     assert trained.similarity_unseen_docs(["red"], ["xyzzy"]) == 0
+    assert isinstance(same, np.float32)
 
 
 # Files.

@@ -485,6 +485,7 @@ def test_predicted_words_follow_the_softmax_of_the_output_vectors(model, caplog)
     hidden = (model.wv["red"] + model.wv.vectors[3]) / 2
     weights = np.exp(model.syn1neg @ hidden)
     assert [word for word, _ in found] == [model.wv.index_to_key[i] for i in np.argsort(-weights)]
+    assert {type(share) for _, share in found} == {np.float32}
     np.testing.assert_allclose([share for _, share in found], np.sort(weights / weights.sum())[::-1], rtol=1e-5)
     assert model.predict_output_word(["red"], topn=-1) == []
     assert len(model.predict_output_word(["red"], topn=None)) == 15

@@ -316,10 +316,10 @@ class Doc2Vec(Word2Vec):
     def similarity_unseen_docs(
         self, doc_words1: Sequence[str], doc_words2: Sequence[str], alpha: float | None = None,
         min_alpha: float | None = None, epochs: int | None = None,
-    ) -> float:  # fmt: skip
+    ) -> np.float32:  # fmt: skip
         """Return the cosine of the vectors that `infer_vector` returns for two documents; 0 if one is all zeros."""
         first, second = (self.infer_vector(words, alpha, min_alpha, epochs) for words in (doc_words1, doc_words2))
-        return cosine(first, second)
+        return np.float32(cosine(first, second))
 
     # Files.
 

@@ -33,7 +33,7 @@ class Predictions(WordMatrices):
 
     def predict_output_word(
         self, context_words_list: list[Any], topn: int | None = 10
-    ) -> list[tuple[Any, float]] | None:
+    ) -> list[tuple[Any, np.float32]] | None:
         """Return the words that are most probable in a context, with probabilities; None without any known word.
 
         The probabilities are those of a softmax over the output vectors, which is not what negative sampling trains:
@@ -57,7 +57,7 @@ class Predictions(WordMatrices):
         shares = np.exp(logits - logits.max())
         shares /= shares.sum()
         best = np.argsort(-shares, kind="stable")[: None if topn is None else max(0, topn)]
-        return [(self.wv.index_to_key[i], float(shares[i])) for i in best.tolist()]
+        return [(self.wv.index_to_key[i], np.float32(shares[i])) for i in best.tolist()]
 
     def score(
         self, sentences: Iterable[Any], total_sentences: int = 1_000_000, chunksize: int = 100, queue_factor: int = 2,

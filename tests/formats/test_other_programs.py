@@ -404,6 +404,7 @@ def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
     objects = np.array([[1, 2], [3, 4]], object)
     np.savez(tmp_path / "objects.npz", words=words, vectors=objects)
     np.savez(tmp_path / "names.npz", words=np.array(["a", "b"], object), vectors=np.ones((2, 2)))
+    np.savez(tmp_path / "column.npz", words=np.array([["a"], ["b"]]), vectors=np.ones((2, 2)))
     np.savez(tmp_path / "few.npz", words=words, vectors=np.ones((3, 2)))
     np.savez(tmp_path / "one.npz", words=words, vectors=np.ones((2, 2)), scales=np.float32(1))
     np.savez_compressed(tmp_path / "bomb.npz", words=words, vectors=np.zeros((2, 10_000_000), np.float32))
@@ -414,6 +415,7 @@ def test_hostile_arrays_are_refused_and_run_nothing(tmp_path):
     for name, message in (
         ("objects.npz", r"the array vectors has Python objects, stored .* save numpy\.array\(vectors, float\)$"),
         ("names.npz", r"names\.npz: the array words has Python objects, stored .* save numpy\.array\(words, str\)$"),
+        ("column.npz", r"column\.npz: words is an array \(2, 1\) of <U1, expected one dimension of strings"),
         ("few.npz", "3 vectors, but words has 2"),
         ("one.npz", "2 vectors, but scales has 1"), ("bomb.npz", "the archive has 80,.* more than 100 times"),
         ("objects.npy", r"the array vectors has Python objects, stored .* save numpy\.array\(vectors, float\)$"),

@@ -260,12 +260,13 @@ def read_npz(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None)
     with _opened(path) as archive:
         arrays = {name: _array(archive, name, path) for name in MEMBERS if name in archive.namelist()}
         matrix, words, scales, counts = arrays[MEMBERS[0]], arrays[MEMBERS[1]], *map(arrays.get, MEMBERS[2:])
+        if words.ndim != 1 or (words.dtype != np.uint8 and words.dtype.kind != "U"):
+            raise DataError(
+                f"{path}: words is an array {words.shape} of {words.dtype}, expected one dimension of strings, or of"
+                " bytes: UTF-8 joined by newlines"
+            )
         listed = list(map(str.encode, words.tolist())) if words.dtype.kind == "U" else words.tobytes().split(b"\n")
     _check(matrix, path, scales is not None)
-    if words.ndim != 1 or (words.dtype != np.uint8 and words.dtype.kind != "U"):
-        raise DataError(
-            f"{path}: words is an array of {words.dtype}, expected strings, or bytes: UTF-8 joined by newlines"
-        )
     for name, array in (("words", listed), ("scales", scales), ("counts", counts)):
         if array is not None and np.shape(array)[:1] != (len(matrix),):
             raise DataError(f"{path}: {len(matrix):,} vectors, but {name} has {np.size(array):,}")

@@ -18,7 +18,7 @@ from w2vtrain.training.plan import effective
 
 def toml(tmp_path, text):
     path = tmp_path / "settings.toml"
-    path.write_text(text)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 
@@ -107,6 +107,7 @@ def test_all_problems_are_reported_at_once():
     [
         ("windw = 3", "did you mean 'window'"),
         ("window = ", "not TOML"),
+        ("window = 3".encode("utf-16"), "UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv"),
         (f"window = {'9' * 5000}", "not TOML: .*: value has 5000 digits$"),
         ("[objective]\nnaem = 'hs'", "did you mean 'name'"),
         (

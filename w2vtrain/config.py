@@ -257,12 +257,14 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     Raise ConfigError if the file is not TOML or is too large, and InputMissing if it cannot be read. The names and
     values of settings are checked with those of other sources.
     """
-    from w2vtrain.system.reading import read_small  # not needed for --help
+    from w2vtrain.system.foreign import foreign  # these are not needed for --help
+    from w2vtrain.system.reading import read_small
 
+    content = read_small(path, MAX_TOML_BYTES, ConfigError, ": too many for a settings file; name another file")
+    if kind := foreign(content):
+        raise ConfigError(f"{path}: {kind}")
     try:
-        text = read_small(
-            path, MAX_TOML_BYTES, ConfigError, ": too many for a settings file; name another file"
-        ).decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
         _check_keys(text, path)
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors

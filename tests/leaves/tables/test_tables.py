@@ -331,6 +331,8 @@ MALFORMED = [
     ("t.csv", b'"id,text\n1,a\n', ":1: the row that begins here"),
     ("t.csv", "id,text\n1,a\n".encode("utf-16"), ": UTF-16 or UTF-32 at byte 0, expected UTF-8"),
     ("t.csv", b"id;text\n1;a\n", ": the columns seem to be separated by ;: convert the file, for example with csvf"),
+    ("t.csv", b"sep=,\nid,text\n1,a\n", "t.csv: the first line, which begins with sep=, is only for Excel: delete it"),
+    ("t.csv", b"\xef\xbb\xbfsep=;\nid;text\n1;a\n", ", is only for Excel: delete it"),
     ("t.csv", b"id\ttext\n1\ta\n", ": the columns seem to be separated by tabs: name the file .tsv"),
     ("t.tsv", b"id,text\n1,a\n", ": the columns seem to be separated by commas: name the file .csv"),
     ("t.csv", b"text,text\n1,a\n", ": two columns are named 'text'"),

@@ -47,6 +47,8 @@ def _header(file: File, rows: Iterator[tuple[int, list[str]]], column: str = "")
     _, names = next(rows, (1, None))
     if names is None:
         raise DataError(f"{file.path}: empty file: its first line must have the names of the columns")
+    if names[0].startswith("sep="):
+        raise DataError(f"{file.path}: the first line, which begins with sep=, is only for Excel: delete it")
     if len(names) == 1 and names != [column] and (mark := next((mark for mark in REMEDIES if mark in names[0]), "")):
         raise DataError(f"{file.path}: the columns seem to be separated by {REMEDIES[mark]}")
     return names

@@ -143,10 +143,12 @@ def test_zero_vectors_are_never_answers(tmp_path):
     assert evaluate_analogies(only, put(tmp_path, ": s\na b c zero\n")).total.correct == 0
 
 
-def test_a_vocabulary_that_covers_no_question_is_an_error():
+def test_a_vocabulary_that_covers_no_question_is_an_error(tmp_path):
     vectors = vectors_of(["x", "y"], np.eye(2))
     with pytest.raises(DataError, match=r"none of its 19,544 questions has all four words among the first 2 words"):
         evaluate_analogies(vectors, QUESTIONS)
+    with pytest.raises(DataError, match=r"file.txt: the file has no questions$"):
+        evaluate_analogies(vectors, put(tmp_path, ": section\n"))
 
 
 @pytest.mark.parametrize(

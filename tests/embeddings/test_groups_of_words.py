@@ -110,7 +110,7 @@ def test_equal_vectors_are_clustered_without_a_warning():
 
 @pytest.mark.parametrize(
     "text, message",
-    [("a\n", ":1: expected a word"), ("a\tx\nb\tx", "all of the category 'x'"), ("a\t\n", ":1: expected")],
+    [("", "no words$"), ("a\n", ":1: expected"), ("a\tx\nb\tx", "all of the category 'x'"), ("a\t\n", ":1: expected")],
 )  # fmt: skip
 def test_malformed_categories_are_named(tmp_path, text, message):
     with pytest.raises(DataError, match=message):

@@ -66,7 +66,8 @@ def test_the_first_of_words_that_differ_only_in_case_is_used(tmp_path):
     [
         ("x y 1\ny z 2\n", "file.txt: none of its 2 pairs has both words among the first"),
         ("1,x,2\n2,y,3\n", "of the vocabulary: one of each is a number; columns names other columns"),
-        ("", "file.txt: none of its 0 pairs has both words among the first"),
+        ("", "file.txt: the file has no pairs$"),
+        ("word1\tword2\tscore\n", "file.txt: the file has no pairs$"),
         ("a b 1\nx y 2\n", "1 of 2 pairs are covered, and their scores are equal"),
         ("a b 1\na c 1\n", "2 of 2 pairs are covered, and their scores are equal"),
         ("a b 1\nc d 2\n", "2 of 2 pairs are covered, and their similarities are equal"),

@@ -21,13 +21,12 @@ from w2vtrain.embeddings.evaluation_rules import (
     PLAIN,
     Report,
     Rules,
-    among,
     case_folding,
     first_indices,
+    none_known,
 )
 from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
 from w2vtrain.embeddings.neighbors import row_norms
-from w2vtrain.errors import NoKnownWords
 from w2vtrain.formats.vectors import Vectors
 
 # Similarities in memory at a time: 64 MiB of float32. This sets the number of questions per block; the minimum is 16.
@@ -211,8 +210,7 @@ def evaluate_analogies(
     words, fold = vectors.words[:restrict_vocab], protocol.fold if case_insensitive else str
     questions = Questions(read_questions(path), words, fold)
     if not questions.is_known.any():
-        asked = len(questions.indices)
-        raise NoKnownWords(f"{path}: none of its {asked:,} questions has all four words {among(words)}")
+        raise none_known(path, len(questions.indices), "questions", "all four words", words)
     answer = partial(nearest_to_analogies, vectors.matrix[: len(words)], method=method, protocol=protocol)
     scores = tuple(questions.scores(questions.are_correct(answer), questions.is_known | protocol.unknown))
     unknown = int(np.count_nonzero(~questions.is_known))

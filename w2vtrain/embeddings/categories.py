@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import fields_of, rows_of
-from w2vtrain.embeddings.evaluation_rules import Report, among, case_folding, first_indices
+from w2vtrain.embeddings.evaluation_rules import Report, case_folding, first_indices, none_known
 from w2vtrain.embeddings.intervals import wilson_interval
-from w2vtrain.errors import DataError, NoKnownWords, UndefinedScore
+from w2vtrain.errors import DataError, UndefinedScore
 from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors
 
@@ -88,7 +88,7 @@ def evaluate_categories(
             rows.append(row)
             labels.append(category)
     if not rows:
-        raise NoKnownWords(f"{path}: none of its {asked:,} words has a vector {among(known)}")
+        raise none_known(path, asked, "words", "a vector", known)
     names, truth = np.unique(labels, return_inverse=True)
     if len(names) < 2:
         raise UndefinedScore(

@@ -5,7 +5,10 @@ analogies.py and similarity.py follow these rules; their own defaults are those 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
+
+from w2vtrain.errors import NoKnownWords
 
 ANALOGY_WORDS = 30_000
 """The words among which analogies are answered unless told otherwise. The other evaluations use all words."""
@@ -58,6 +61,15 @@ def first_indices(words: Sequence[str], fold: Callable[[str], str]) -> dict[str,
 def among(words: Sequence[str]) -> str:
     """Return the end of a message about a set of which nothing can be answered with these words."""
     return f"among the first {len(words):,} words of the vocabulary"
+
+
+def none_known(
+    path: str | Path, asked: int, what: str, lack: str, words: Sequence[str], hint: str = ""
+) -> NoKnownWords:
+    """Return the error for a set of `asked` pairs, for example, of which none has what it lacks among the words."""
+    if not asked:
+        return NoKnownWords(f"{path}: the file has no {what}")
+    return NoKnownWords(f"{path}: none of its {asked:,} {what} has {lack} {among(words)}{hint}")
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.datasets import columns_option, read_pairs
-from w2vtrain.embeddings.evaluation_rules import PLAIN, Report, Rules, among, case_folding, first_indices
+from w2vtrain.embeddings.evaluation_rules import PLAIN, Report, Rules, case_folding, first_indices, none_known
 from w2vtrain.embeddings.intervals import fisher_interval
 from w2vtrain.embeddings.neighbors import cosines
-from w2vtrain.errors import NoKnownWords, UndefinedScore
+from w2vtrain.errors import UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
 
@@ -72,7 +72,7 @@ def evaluate_similarity(
     if not known.any():
         is_misread = pairs and all(left.isdigit() or right.isdigit() for left, right, _ in pairs)
         hint = f": one of each is a number; {columns_option()} names other columns" if is_misread else ""
-        raise NoKnownWords(f"{path}: none of its {len(gold):,} pairs has both words {among(words)}{hint}")
+        raise none_known(path, len(gold), "pairs", "both words", words, hint)
     counted = known | protocol.unknown
     gold, similar, unknown = _scaled(gold[counted]), similar[counted], int(np.count_nonzero(~known))
     for kind, values in (("scores", gold), ("similarities", similar)):

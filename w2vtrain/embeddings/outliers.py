@@ -19,6 +19,7 @@ from w2vtrain.embeddings.intervals import grouped_interval
 from w2vtrain.errors import DataError, InputMissing, NoKnownWords
 from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors
+from w2vtrain.system.files import distinct
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class OutlierReport(Report):
 
 def read_topics(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
     """Yield the words and the outliers of each topic, in the order of files: of one, or of all .txt files of a folder,
-    except for hidden ones.
+    each once, except for hidden ones.
 
     Blank lines after the outliers are ignored. Raise InputMissing if nothing can be read, and DataError, naming the
     line, if a line is not UTF-8 or too long, for a topic with fewer than 2 words or without outliers, and for a second
@@ -63,7 +64,7 @@ def read_topics(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
     folder = Path(path)
     files = [folder]
     if folder.is_dir():
-        files = sorted(file for file in folder.glob("*.txt") if not file.name.startswith("."))
+        files = distinct(sorted(file for file in folder.glob("*.txt") if not file.name.startswith(".")))
     if not files:
         raise InputMissing(f"{path}: the folder has no .txt file")
     for file in files:

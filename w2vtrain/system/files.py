@@ -16,10 +16,10 @@ import stat
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 from w2vtrain.errors import InputMissing, OutputError, ReadError, W2VError, WriteError, reason, spelled
 from w2vtrain.system.machine import process_exists
@@ -42,6 +42,7 @@ UNSUPPORTED_ERRORS = (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOTT
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 FILE_MODE = 0o664
 """Permissions of new files before the umask is applied: everyone may read, only the user and the group may write."""
+P = TypeVar("P", str, Path)
 Claim = Callable[[Path, Path], None]
 """A function called with the target and the temporary file that is about to be renamed to it."""
 MIN_SWEEP_SECONDS = 3600.0
@@ -414,3 +415,11 @@ def same_file(one: str | Path, other: str | Path) -> bool:
 def among(file: str | Path, others: Iterable[str | Path]) -> bool:
     """Return whether a file is the same as any of some others."""
     return any(same_file(file, other) for other in others)
+
+
+def distinct(names: Sequence[P]) -> list[P]:
+    """Return the first name of each file or folder, in the same order."""
+    first: dict[str, P] = {}
+    for name in names:
+        first.setdefault(os.path.realpath(name), name)
+    return list(first.values())

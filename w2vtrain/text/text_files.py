@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, MalformedFile, UsageError, reason, spelled
 from w2vtrain.system.compression import MIN_HEAD_BYTES, decompressed, recognize
-from w2vtrain.system.files import resolved, resume_command
+from w2vtrain.system.files import distinct, resolved, resume_command
 from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
 from w2vtrain.system.reading import why_unopened
 from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
@@ -295,8 +295,8 @@ def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
         return ["-"]
     try:
         literal = Path(source).exists() or not has_magic(source)
-        names = [source] if literal else _distinct(sorted(glob(source, recursive=True)))  # noqa: PTH207
-        paths = _distinct([path for name in names for path in (below(name) if Path(name).is_dir() else [name])])
+        names = [source] if literal else distinct(sorted(glob(source, recursive=True)))  # noqa: PTH207
+        paths = distinct([path for name in names for path in (below(name) if Path(name).is_dir() else [name])])
         if not literal:
             _check_folders(source)
     except (OSError, ValueError) as error:  # a name that is too long, or a folder without permission
@@ -304,14 +304,6 @@ def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
     if not paths:
         raise InputMissing(f"{source}: {'no files in this directory' if names else 'no file matches this pattern'}")
     return paths
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Return the first name of each file or folder, in the same order."""
-    first: dict[str, str] = {}
-    for name in names:
-        first.setdefault(os.path.realpath(name), name)
-    return list(first.values())
 
 
 def _check_folders(pattern: str) -> None:

@@ -65,6 +65,8 @@ def test_nul_bytes_are_white_space_with_the_option_allow_nul(w2vtrain, texts):
     (texts / "nul.txt").write_bytes(b"some\0words\0 here\n" * 40)
     assert "NUL at byte 4 of the text" in w2vtrain(65, texts, "vocab", "nul.txt")
     assert "use --allow-nul" in w2vtrain(65, texts, "fit", "nul.txt", "-o", "vectors.txt", *FIT)
+    (texts / "wide.txt").write_bytes("some words h\u00e9re\n".encode("utf-16-le") * 40)
+    assert w2vtrain(65, texts, "vocab", "wide.txt").endswith(" or UTF-16: convert it with iconv\n")
     counted = w2vtrain(0, texts, "vocab", "nul.txt", "-q", "--allow-nul")
     assert counted == "here 40\nsome 40\nwords 40\n"
     w2vtrain(0, texts, "fit", "nul.txt", "-o", "vectors.txt", "--allow-nul", *FIT)

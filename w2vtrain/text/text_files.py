@@ -203,7 +203,8 @@ class Reader(Blocks):
 
     def _without_nul(self, piece: bytes, file: File, byte: int) -> bytes:
         if not self._corpus.allow_nul:
-            option = f", or use {spelled('allow_nul', True)}" * self._corpus.options
+            is_wide = 3 * piece.count(0) > len(piece)  # as in UTF-16, of which --allow-nul would make a word per letter
+            option = f", or use {spelled('allow_nul', True)}" * (self._corpus.options and not is_wide)
             place = self._place(file, byte)
             raise DataError(f"{file.name}: NUL {place}, as in binary data or UTF-16: convert it with iconv{option}")
         self.nul += piece.count(0)

@@ -121,6 +121,7 @@ TEXTS = {
     "JSON inside prose": POEM + '{"a": 1}\n' + POEM,
     "code": lines(lambda i: "\n".join(["def f(a, b):", "\tif a[1, 2, 3]:", "\t\treturn {'a': 1}", "}", "x = 2"])),
     "a short table": lines(lambda i: f"{i},pos,{sentence()}", 10),
+    "a line of markup, and lines of documents": f"<doc id=1>\n{POEM}</doc>\n<html>\n",
     "empty": "",
 }
 
@@ -169,6 +170,14 @@ def test_file_of_word_vectors_gets_a_warning(header, dim):
 def test_vocabulary_file_gets_a_warning():
     (warning,) = suspicions(lines(lambda i: f"{WORDS[i % 13]}{i} {9000 // (i + 1)}").encode())
     assert "a vocabulary" in warning
+
+
+@pytest.mark.parametrize("start", ["<!DOCTYPE html>\n<html>", "\n<HTML lang=en>", "<mediawiki xmlns=x>", "<?xml ?><a>"])
+def test_markup_gets_a_warning_from_each_command_that_reads_a_corpus(start, tmp_path, w2vtrain_here):
+    (tmp_path / "page").write_text(f"\ufeff{start}\n{POEM}" * 9, encoding="utf-8")
+    for words in (["vocab", "page"], ["fit", "page", "-o", "v.txt", "--dry-run"]):
+        code, out, said = w2vtrain_here(words, tmp_path)
+        assert (code, "page looks like HTML or XML, not text: extract its text first" in out + said) == (0, True)
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)

@@ -40,6 +40,7 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
         from w2vtrain.commands.console import Console
         from w2vtrain.text.encoded import read
         from w2vtrain.training.inputs import corpus_of
+        from w2vtrain.training.suspicions import suspicions
     settings, _ = resolve(given(flags, COUNTING))
     text = corpus_of(corpus, settings)
     check_texts([output], corpus, [file.path for file in text.files], force)
@@ -48,6 +49,8 @@ def vocab(corpus: tuple[str, ...], output: str, force: bool, quiet: bool, **flag
         events, threads = console.events(), threads_of(settings.threads)[0]
         with read(text, threads=threads, progress=events.reading, warn=events.warning, encodes=False) as counted:
             vocabulary, stats = counted.vocabulary(settings.min_count, settings.max_vocab), counted.stats
+            for warning in suspicions(counted.sample, text.name):
+                events.warning(warning)
     vocabulary.save(output, force, where=text.name)
     console.say(
         f"{stats.token_count:,} words, {stats.types:,} distinct, {len(vocabulary):,} kept,"

@@ -37,6 +37,7 @@ READ_TOKENS = 1 << 20  # tokens examined at once
 KEPT_SHARE = 0.9  # no warning if subsampling keeps at least this share of the words
 
 SEPARATORS = {b",": "commas", b";": "semicolons", b"\t": "tabs", b"|": "pipes"}
+MARKUP = re.compile(rb"\s*<(\?xml|!doctype|html|mediawiki)\b", re.IGNORECASE)
 _OBJECTS = re.compile(rb'\s*\[\s*\{\s*"')
 # Possessive quantifiers keep the time linear for text with any number of quotation marks.
 _QUOTED = re.compile(rb'(?<![^,;\t|\n])"[^"]*+(?:""[^"]*+)*+"(?=[,;\t|\r\n]|\Z)')
@@ -59,7 +60,7 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     name: the name of the corpus in the warnings. This never fails, and takes time linear in the sample's size.
     """
     lines = [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]  # the last line may be cut
-    form = _json(sample, lines) or _numbers(sample, lines) or _table(sample)
+    form = _markup(sample) or _json(sample, lines) or _numbers(sample, lines) or _table(sample)
     return [f"{name} looks like {description}" for description in filter(None, [form, *unsegmented(sample)])]
 
 
@@ -72,6 +73,11 @@ def results_among(files: Sequence[File]) -> list[str]:
             if said := _numbers(head, head.split(b"\n", EXAMINED_LINES)[:-1]):
                 found.append(f"{file.name} looks like {said}")
     return found
+
+
+def _markup(sample: bytes) -> str | None:
+    """Describe a page of HTML or a dump of MediaWiki; return None for other text."""
+    return "HTML or XML, not text: extract its text first, without tags" if MARKUP.match(sample) else None
 
 
 def _json(sample: bytes, lines: list[bytes]) -> str | None:

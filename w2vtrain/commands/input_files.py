@@ -122,10 +122,12 @@ def vectors_in(file: str) -> Vectors:
 
 def tag_hint(file: str, unknown: Iterable[str]) -> str:
     """Return the end of a message about unknown words of which one is a tag of the documents of a model, or ""."""
-    tag = next((word for word in unknown if word in _tags_in(os.path.abspath(file))), None)  # noqa: PTH100 - names of any length
+    tags = _tags_in(os.path.abspath(file))  # noqa: PTH100 - names of any length
+    tag = next((word for word in unknown if word in tags), None)
     if tag is None:
         return ""
-    command = f"w2vtrain convert {shlex.quote(file)} -o FILE --export documents"
+    repair = " --repair" * any(name.split() != [name] for name in tags)  # most formats have no words with spaces
+    command = f"w2vtrain convert {shlex.quote(file)} -o FILE --export documents{repair}"
     return f"; {tag!r} is the tag of a document: `{command}` writes the vectors of documents"
 
 

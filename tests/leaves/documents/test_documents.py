@@ -428,6 +428,15 @@ def test_a_saved_model_writes_its_documents_and_refuses_what_it_does_not_have(w2
         assert message in said
 
 
+def test_the_command_for_tags_with_spaces_writes_them(w2vtrain_here, rng, tmp_path):
+    documents = w2vtrain.Documents([(words, [f"doc {i}"]) for i, (words, _) in enumerate(topics(rng, 9))])
+    w2vtrain.train(documents, **SMALL).save(tmp_path / "m.safetensors")
+    said = w2vtrain_here(["neighbors", "m.safetensors", "doc 3"], tmp_path)[2]
+    command = said.split("`")[1].replace("FILE", "v.txt").split()
+    assert w2vtrain_here(command[1:], tmp_path)[0] == 0, command
+    assert w2vtrain_here(["neighbors", "v.txt", "doc_3"], tmp_path)[0] == 0
+
+
 def test_a_stopped_run_says_that_its_documents_come_at_the_end(w2vtrain_here, reviews, tmp_path, monkeypatch):
     monkeypatch.setattr("w2vtrain.commands.fit_run.train", stopping(1))
     code, _, said = w2vtrain_here(["fit", reviews, "--documents", "-o", "docs.txt", *FLAGS], tmp_path)

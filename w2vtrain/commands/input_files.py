@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -194,19 +195,20 @@ def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
             raise UsageError(f"{file}: {place} {source}, whose files are read as text; choose another folder")
 
 
-def warn_repeated(sources: Sequence[str]) -> None:
-    """Warn of a source that is named twice, which is read as often; this may be a slip."""
-    paths = [os.path.realpath(source) for source in sources]
-    for source, path in dict(zip(sources, paths, strict=True)).items():
-        if source == sources[paths.index(path)] and (count := paths.count(path)) > 1:
-            warn(f"{source}: named {count} times, and read as often")
+def warn_repeated(files: Sequence[str]) -> None:
+    """Warn of files that are named twice, as by a folder, too, and read as often; this may be a slip."""
+    paths = [os.path.realpath(file) for file in files]
+    repeated = [(path, count) for path, count in Counter(paths).items() if count > 1]
+    for path, count in repeated[:1]:
+        more = f" and {len(repeated) - 1:,} more" * (len(repeated) > 1)
+        warn(f"{files[paths.index(path)]}{more}: named {count} times, and read as often")
 
 
 def check_texts(outputs: Sequence[str], sources: Sequence[str], inputs: Sequence[str], force: bool) -> None:
     """Raise UsageError or OutputError for an output that cannot be written, or not with its suffix's compression."""
     check_different(outputs, inputs)
     check_outside(outputs, sources)
-    warn_repeated(sources)
+    warn_repeated(inputs)
     for file in outputs:
         check_suffix(file)
         check_output(file, force)

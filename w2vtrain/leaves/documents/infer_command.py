@@ -63,7 +63,6 @@ def infer(
     written.check()
     check_different(written.names, [model, *texts])
     check_outside(written.names, texts)
-    warn_repeated(texts)
     written.check_writable(lambda _: force)
     settings, origins = resolve(given(flags, SETTINGS))
     mine = {name: getattr(settings, name) for name in SETTINGS if origins[name] != "default"}
@@ -73,6 +72,7 @@ def infer(
     chosen = {name: mine[name] for name in LEARNING if name in mine}
     with closing(Console(quiet)) as console:
         source, events = corpus_of(texts, how, whole_rows=True), console.events()
+        warn_repeated([file.path for file in source.files])
         vectors, known = inference.vectors(
             source, **chosen, threads=threads_of(settings.threads)[0], on_read=events.reading,
             on_learned=partial(console.stage, "inferring"), warn=events.warning,

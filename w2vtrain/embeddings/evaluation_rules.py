@@ -64,12 +64,12 @@ def among(words: Sequence[str]) -> str:
 
 
 def none_known(
-    path: str | Path, asked: int, what: str, lack: str, words: Sequence[str], hint: str = ""
+    path: str | Path, asked: int, what: str, needs: str, words: Sequence[str], hint: str = ""
 ) -> NoKnownWords:
-    """Return the error for a set of `asked` pairs, for example, of which none has what it lacks among the words."""
+    """Return the error for a set that asks `asked` of `what`, such as pairs, of which none has what it `needs` in `words`."""
     if not asked:
         return NoKnownWords(f"{path}: the file has no {what}")
-    return NoKnownWords(f"{path}: none of its {asked:,} {what} has {lack} {among(words)}{hint}")
+    return NoKnownWords(f"{path}: none of its {asked:,} {what} has {needs} {among(words)}{hint}")
 
 
 @dataclass(frozen=True)

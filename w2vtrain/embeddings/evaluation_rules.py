@@ -66,7 +66,7 @@ def among(words: Sequence[str]) -> str:
 def none_known(
     path: str | Path, asked: int, what: str, needs: str, words: Sequence[str], hint: str = ""
 ) -> NoKnownWords:
-    """Return the error for a set that asks `asked` of `what`, such as pairs, of which none has what it `needs` in `words`."""
+    """Return the error for a set of `asked` pairs or questions, as `what` says, of which none has what it `needs`."""
     if not asked:
         return NoKnownWords(f"{path}: the file has no {what}")
     return NoKnownWords(f"{path}: none of its {asked:,} {what} has {needs} {among(words)}{hint}")

@@ -72,7 +72,12 @@ def sniff(path: str | Path) -> Sniff:
         )
     sniffed = sniff_head(*read_head(path))  # raises InputMissing for other folders
     look = code(sniffed.kind).look if sniffed.kind in formats() else None
-    return sniffed._replace(**look(path)._asdict()) if look else sniffed
+    if look is None:
+        return sniffed
+    found = look(path)
+    if isinstance(found, str):
+        return _unknown(sniffed.size, sniffed.compression, found)
+    return sniffed._replace(**found._asdict())
 
 
 def vector_folder(path: Path) -> str | None:

@@ -753,3 +753,5 @@ def test_a_parquet_file_is_recognized_whatever_its_suffix(tmp_path):
     for name in ("t.csv", "t.arrow", "t.jsonl"):
         parquet.write_table(pytest.importorskip("pyarrow").table({"text": ["a b", "c"]}), tmp_path / name)
         assert b"".join(Tables([str(tmp_path / name)], "text").read()) == b"a b\nc\n"
+        note = "a table that has no column `word`, or several: its columns are text"
+        assert [describe(tmp_path / name)[fact] for fact in ("kind", "note")] == ["unknown", note]

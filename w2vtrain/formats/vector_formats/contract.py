@@ -150,13 +150,13 @@ class Code(NamedTuple):
     it gets. read: None for a format that is only written. write_companion(file, table): writes the second file, if the
     format has one. size(words, d): the number of bytes that `write` will write, for the message about a full disk, or
     None if it is not known in advance. look(path): if the start of a file does not tell V and d, returns the Promise of
-    a file of this format; it raises DataError. check(): raises ConfigError if a package that the format needs is not
-    installed.
+    a file of this format, or what the file is if it has no vectors; it raises DataError. check(): raises ConfigError if
+    a package that the format needs is not installed.
     """
 
     write: Callable[[Any, Table], None]
     read: Read | None = None
     write_companion: Callable[[BinaryIO, Table], None] = lambda file, table: None
     size: Callable[[Sequence[bytes], int], int | None] = lambda words, dim: None
-    look: Callable[[str | Path], Promise] | None = None
+    look: Callable[[str | Path], Promise | str] | None = None
     check: Callable[[], None] = lambda: None

@@ -79,11 +79,6 @@ def _dim_of(columns: Any, path: str | Path) -> int | None:
     """
     import pyarrow as pa
 
-    names = columns.names
-    for name in ("word", "vector"):
-        if names.count(name) != 1:
-            there = ", ".join(names)[:200]
-            raise DataError(f"{path}: the table has no column `{name}`, or several: its columns are {there or 'none'}")
     word, vector = columns.field("word").type, columns.field("vector").type
     if pa.types.is_dictionary(word):
         word = word.value_type
@@ -147,8 +142,13 @@ def _opened(opener: _Opener, path: str | Path) -> Iterator[_OpenTable]:
         yield opener(file)
 
 
-def _look(opener: _Opener, path: str | Path) -> Promise:
+def _look(opener: _Opener, path: str | Path) -> Promise | str:
     with _opened(opener, path) as table:
+        names = table.schema.names
+        for name in ("word", "vector"):
+            if names.count(name) != 1:
+                there = ", ".join(names)[:200]
+                return f"a table that has no column `{name}`, or several: its columns are {there or 'none'}"
         dim = _dim_of(table.schema, path)
         if dim is None and (batch := next(table.batches(1), None)):
             dim = len(batch.column("vector")[0].as_py() or ())

@@ -4,7 +4,6 @@ A registry does not know its members by name: it looks in its folder, in the ent
 file or module that a user names. It decides whether code may run, but knows nothing about what the code computes.
 """
 
-import ast
 import importlib
 import importlib.util
 import inspect
@@ -12,7 +11,7 @@ import os
 import pkgutil
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import chdir, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -240,15 +239,18 @@ class Registry:
             self._checked[place] = self._verified(name, self.loaders.get(name) or partial(_outside, place, self.kind))
         return self._checked[place]
 
-    def code(self, name: str) -> dict[str, bytes]:
-        """Return what `code_of` does for the module of a member and those of its class and of the class's bases.
+    def sources(self, name: str) -> list[Path]:
+        """Return the user's files that define a member: those of its module, of its class and of the class's bases.
 
-        Raise the errors of `module`, which imports the member.
+        A member that comes with the package has none. Raise the errors of `module`, which imports the member.
         """
         module = self.module(name)
         classes = inspect.getmro(getattr(module, self.attributes[0]))
         place = module.__name__ if inspect.ismodule(module) else module.__module__  # an entry point may name an object
-        return code_of({place, *(cls.__module__ for cls in classes)})
+        names = {place, *(cls.__module__ for cls in classes)}
+        own = [name for name in sorted(names) if name.split(".")[0] not in (__package__, *sys.stdlib_module_names)]
+        files = [getattr(sys.modules.get(name), "__file__", None) for name in own]
+        return [Path(file) for file in files if file]
 
     def _verified(self, name: str, load: Callable[[], Any]) -> Any:
         try:
@@ -322,44 +324,6 @@ def placed_here(name: str, folder: str | Path) -> str:
     """Return a name that means in the working directory what `name` means in `folder`: itself, or an absolute path."""
     place = placed(name, folder)
     return name if place == placed(name) else place
-
-
-def code_of(names: Iterable[str]) -> dict[str, bytes]:
-    """Return the contents of loaded modules of users and of those that they import, by name, in a fixed order.
-
-    Modules of this package and of Python are left out, as are packages in `site-packages` that are only imported.
-    """
-    waiting, found = list(names), {}
-    own = {name.split(".")[0] for name in waiting}
-    while waiting:
-        module = sys.modules.get(name := waiting.pop())
-        file, package = getattr(module, "__file__", None), name.split(".")[0]
-        if name in found or not file or package in (__package__, *sys.stdlib_module_names):
-            continue
-        if package in own or not {"site-packages", "dist-packages"} & {*Path(file).parts}:
-            found[name] = _content(module)
-            waiting += _imported(found[name], str(getattr(module, "__package__", "")))
-    return dict(sorted(found.items()))
-
-
-def _content(module: Any) -> bytes:
-    """Return the content of the file of a module, which may be in an archive; b"" if it has none that can be read."""
-    with suppress(OSError):
-        return Path(module.__file__).read_bytes()
-    with suppress(OSError, AttributeError):
-        return bytes(module.__loader__.get_data(module.__file__))
-    return b""
-
-
-def _imported(code: bytes, package: str) -> Iterator[str]:
-    """Yield the names of the modules that code imports, and names that may be modules; nothing if it is compiled."""
-    with suppress(SyntaxError, ValueError, ImportError):
-        for node in ast.walk(ast.parse(code)):
-            if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                base = importlib.util.resolve_name(f"{'.' * node.level}{node.module or ''}", package)
-                yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
 
 
 _stamps: dict[str, int | None] = {}

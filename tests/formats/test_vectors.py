@@ -277,11 +277,11 @@ def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
         (b"the;0.1;0.2\r\nof;1;2\r\n", "text with ';' between values: write spaces, for example with tr ';' ' '$"),
         (
             b"word\tx\ty\nthe\t0.1\t-2\nof\t1\t2\n",
-            r"rows of vectors after the line 'word\\tx\\ty': correct that line, or",
+            r"rows of vectors after the line 'word\\tx\\ty': delete that line, or",
         ),
         (
             b"# by A\n2 2\nthe 0.1 -2\nof 1 2\n",
-            "after the line '# by A': correct that line, or delete it if it names col",
+            "after the line '# by A': delete that line, or correct it if it is a row",
         ),
         (b"word1\tword2\tscore\tsd\na\tb\t1.5\t2.5\nc\td\t2.5\t1.5\n", "neither vectors nor a model"),
         (b"2 2\ra 1 2\rb 3 4\r", r"convert it with tr '\\r' '\\n'"),

@@ -155,8 +155,16 @@ def test_cache_is_reused_until_a_source_of_kernels_is_edited(tmp_path, monkeypat
             "lab/constants.py",
         ),
         ({"mine.py": "from said import SAID\n" + MINE, "said.py": "SAID = said\n"}, "said.py"),
+        (
+            {
+                "lab/__init__.py": "SAID = said\n",
+                "lab/base.py": "",
+                "mine.py": "import lab.base\n" + MINE.replace("SAID", "lab.SAID"),
+            },
+            "lab/__init__.py",
+        ),
     ],
-    ids=["base-class", "constant", "sibling"],
+    ids=["base-class", "constant", "sibling", "package"],
 )
 def test_code_of_users_is_compiled_again_after_an_edit_of_another_of_its_files(tmp_path, lab, edited):
     (tmp_path / "lab").mkdir()

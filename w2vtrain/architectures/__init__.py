@@ -13,7 +13,7 @@ from w2vtrain.architectures.contract import Layout, verify, verify_built
 from w2vtrain.registry import Registry, built
 
 REGISTRY = Registry(__name__, "architecture", ("ARCHITECTURE",), verify)
-allow_code, require_allowed, code = REGISTRY.allow_code, REGISTRY.require_allowed, REGISTRY.code
+allow_code, require_allowed, sources = REGISTRY.allow_code, REGISTRY.require_allowed, REGISTRY.sources
 
 
 def architectures() -> dict[str, Any]:

@@ -143,7 +143,7 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     later = text.sniff(plain.partition(b"\n")[2], whole)
     if later and (later.rows is not None or len(lines[1].split()[1:]) == later.dim):
         line = repr(lines[0][:60].decode(errors="replace").strip())
-        note = f"rows of vectors after the line {line}: correct that line, or delete it if it names columns"
+        note = f"rows of vectors after the line {line}: delete that line, or correct it if it is a row"
     return _unknown(size, compression, note)
 
 

@@ -10,6 +10,7 @@ import inspect
 import logging
 import os
 import pickle
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,7 +29,6 @@ from numba.core.typed_passes import NativeLowering
 from numba.extending import overload_method, register_jitable
 
 from w2vtrain.errors import ConfigError, reason
-from w2vtrain.registry import code_of
 from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.trust import open_trusted, trust
 
@@ -44,6 +44,8 @@ COMPILED = ("kernels", "text", "probability", "objectives", "architectures", "en
 UNUSED_SECONDS = 30 * 24 * 3600.0
 """Seconds after which unused machine code is deleted."""
 
+INSTALLED = {"site-packages", "dist-packages"}
+"""Names of folders of packages that users install."""
 DIGEST_BYTES = hashlib.sha256().digest_size
 # Full fastmath lets LLVM assume that NaN never occurs, which would hide divergence.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -335,4 +337,24 @@ class _Implementation(CompileResultCacheImpl):
 
 @cache
 def _code_hash(modules: frozenset[str]) -> str:
-    return hashlib.sha256(repr(code_of(modules)).encode()).hexdigest()
+    """Return a hash of the code of users' modules and of all others that are loaded: they may use one another.
+
+    Of installed packages, only those that these modules belong to count. None of Python and of this package does.
+    """
+    ours = {"w2vtrain", *sys.stdlib_module_names}
+    own, digest = {name.split(".")[0] for name in modules} - ours, hashlib.sha256()
+    for name, module in sorted(sys.modules.items()) if own else ():
+        package, file = name.split(".")[0], getattr(module, "__file__", None)
+        others = package in ours or package == "__main__" or not file or INSTALLED & {*Path(file).parts}
+        if file and (package in own or not others):
+            digest.update(name.encode() + b"\0" + _content(module))
+    return digest.hexdigest()
+
+
+def _content(module: Any) -> bytes:
+    """Return the content of the file of a module, which may be in an archive; b"" if it cannot be read."""
+    with suppress(OSError):
+        return Path(module.__file__).read_bytes()
+    with suppress(OSError, AttributeError):
+        return bytes(module.__loader__.get_data(module.__file__))
+    return b""

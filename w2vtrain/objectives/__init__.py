@@ -33,7 +33,7 @@ GROUPS = {
 """The headings of lists of objectives, in order, by the `GROUP` of a module; "" is for modules that have none."""
 
 REGISTRY = Registry(__name__, "objective", ("OBJECTIVE", "DEFAULTS"), verify)
-allow_code, require_allowed, code = REGISTRY.allow_code, REGISTRY.require_allowed, REGISTRY.code
+allow_code, require_allowed, sources = REGISTRY.allow_code, REGISTRY.require_allowed, REGISTRY.sources
 
 
 def objectives() -> dict[str, Any]:

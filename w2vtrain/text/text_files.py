@@ -287,19 +287,23 @@ def _opened(pieces: Iterator[bytes], name: str, options: bool) -> Iterator[bytes
 
 
 def _paths(source: str, below: Callable[[str], list[str]]) -> list[str]:
-    """Return the files that a source names, in a fixed order, each once.
+    """Return the files that a source names, in a fixed order.
 
-    A pattern may match a folder and what is below it, or lead through symbolic links in a circle; a folder may have
-    links to its own files.
+    Those that a pattern matches are returned once, although it may match a folder and what is below it, or lead through
+    symbolic links in a circle. Links in a folder to its own files are left out.
     """
     if source == "-":
         return ["-"]
     try:
         literal = Path(source).exists() or not has_magic(source)
         names = [source] if literal else distinct(sorted(glob(source, recursive=True)))  # noqa: PTH207
-        paths = distinct([path for name in names for path in (below(name) if Path(name).is_dir() else [name])])
+        paths = [path for name in names for path in (below(name) if Path(name).is_dir() else [name])]
         if not literal:
             _check_folders(source)
+            paths = distinct(paths)
+        elif links := {path for path in paths if Path(path).is_symlink()}:
+            others = {os.path.realpath(path) for path in paths if path not in links}
+            paths = [path for path in paths if path not in links or os.path.realpath(path) not in others]
     except (OSError, ValueError) as error:  # a name that is too long, or a folder without permission
         raise _missing(source, error) from error
     if not paths:

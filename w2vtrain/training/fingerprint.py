@@ -104,19 +104,27 @@ def other_inputs(settings: Settings, heldout: Chunks | None) -> dict[str, int]:
     """Return the CRC-32 of the held-out text, of files that options of the objective name, and of the user's code.
 
     The code of an objective or architecture has the name of its setting, which may be a file, a module or an entry
-    point: see `code_of` for what it includes.
+    point: see `Registry.sources` for its files.
     """
     defaults = objectives.option_defaults(settings.objective)  # none is a file, but a file may have its name
     options = [name for key, name in settings.options.items() if isinstance(name, str) and name != defaults.get(key)]
-    found = {name: zlib.crc32(Path(name).read_bytes()) for name in options if "\0" not in name and Path(name).is_file()}
-    for name, code in (
-        (settings.objective, objectives.code(settings.objective)),
-        (settings.architecture, architectures.code(settings.architecture)),
+    files = {name: [Path(name)] for name in options if "\0" not in name and Path(name).is_file()}
+    for name, paths in (
+        (settings.objective, objectives.sources(settings.objective)),
+        (settings.architecture, architectures.sources(settings.architecture)),
     ):
-        if code:
-            name = member_name(name)  # code may move
-            found[name] = zlib.crc32(b"".join(sorted(code.values())), found.get(name, 0))
+        name = member_name(name)  # code may move
+        files[name] = [*files.get(name, []), *(path for path in paths if path.is_file())]  # it may be in an archive
+    found = {name: _checksum(paths) for name, paths in files.items() if paths}
     return found if heldout is None else {"the held-out text": zlib.crc32(np.asarray(heldout.tokens).data), **found}
+
+
+def _checksum(paths: list[Path]) -> int:
+    """Return the CRC-32 of the contents of files, one after another."""
+    checksum = 0
+    for path in paths:
+        checksum = zlib.crc32(path.read_bytes(), checksum)
+    return checksum
 
 
 def vocabulary_checksum(vocabulary: Vocabulary) -> int:

@@ -745,6 +745,7 @@ def test_words_that_are_removed_from_wv_take_nothing_of_the_others(options, tmp_
 def test_words_that_are_moved_keep_their_output_vectors(options, tmp_path):
     model = Word2Vec(SENTENCES, **SMALL, **options)
     vectors, words = vectors_by_word(model), model.wv.index_to_key[::-1]
+    counts = {word: model.wv.get_vecattr(word, "count") for word in words}
     outputs, nodes = dict(zip(words[::-1], model.syn1neg.tolist(), strict=True)), model.syn1 if model.hs else None
     model.wv.vectors = model.wv.vectors[::-1].copy()
     model.wv.index_to_key, model.wv.key_to_index = words, {word: row for row, word in enumerate(words)}
@@ -753,6 +754,7 @@ def test_words_that_are_moved_keep_their_output_vectors(options, tmp_path):
         assert vectors_by_word(each) == vectors
         assert dict(zip(words, each.syn1neg.tolist(), strict=True)) == outputs
         assert nodes is None or (each.syn1 == nodes).all()
+        assert {word: each.wv.get_vecattr(word, "count") for word in words} == counts
         each.train(SENTENCES, total_examples=900, epochs=1)
         assert each.wv["red"].tolist() != vectors["red"]
 

@@ -409,7 +409,7 @@ def test_damaged_bytes_never_raise_anything_but_our_errors(tmp_path, name, count
 
 def test_an_empty_line_of_a_single_column_is_an_empty_cell_as_polars_writes_a_null(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_bytes(b'text\na b\n\n""\nc\n')
+    path.write_bytes(b'text\na b\n\n""\nc\n\n')
     assert b"".join(Tables([str(path)], "text").read()) == b"a b\n\n\nc\n"
 
 

@@ -269,10 +269,9 @@ class WordMatrices(Claimable):
     def fit_matrices(self) -> None:
         """Let the output vectors follow changes of `wv` itself: words that were added have zeros.
 
-        If words were moved or removed, they keep their output vectors, and their counts if fewer are left; the counts
-        of words that were only moved stay in their rows, as in gensim. Nodes of a tree keep what they have learned, see
-        `Matrices.keep_nodes`. Changed counts change no vector and no tree. Raise RuntimeError if other words are before
-        those that were added, or if the vectors of `wv` have a different shape than before.
+        If words were moved or removed, they keep their counts and output vectors. Nodes of a tree keep what they have
+        learned, see `Matrices.keep_nodes`. Changed counts change no vector and no tree. Raise RuntimeError if other
+        words are before those that were added, or if the vectors of `wv` have a different shape than before.
         """
         matrices, keys = self.matrices, self.wv.index_to_key
         assert matrices
@@ -281,7 +280,10 @@ class WordMatrices(Claimable):
             numbers = {key: row for row, key in enumerate(keys)}
             if numbers != self.wv.key_to_index or numbers.keys() != set(matrices.keys):
                 raise RuntimeError("the words of wv were replaced or sorted in another way: call build_vocab again")
+            is_same = np.array_equal(self._counts(), matrices.counts)  # the program has left the counts where they were
             self.matrices = matrices = matrices.moved(keys)
+            if is_same:
+                self.wv.expandos["count"] = matrices.counts.copy()
         require_shape("wv", self.wv, self.vector_size)
         sizes = {rows.shape[1] for rows in (matrices.words, matrices.nodes) if rows is not None}
         if (matrices.words is None, matrices.nodes is None) != (not self.negative, not self.hs) or sizes != {

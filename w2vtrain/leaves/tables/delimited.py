@@ -23,17 +23,24 @@ REMEDIES = {
 
 
 def _rows(file: File, raw: Raw, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows, each with the number of its first line. An empty line is none, or an empty cell if it can be."""
+    """Yield the rows, each with the number of its first line.
+
+    An empty line is none. If there is one column, it is an empty cell, as Polars writes a null, unless no row follows.
+    """
     data = stream_of(raw(file))
     text = io.TextIOWrapper(data, "utf-8-sig", errors="surrogateescape", newline="")
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL_CHARACTERS))
     rows, line = csv.reader(text, delimiter=delimiter, strict=True), 1
     try:
-        columns = 0
+        columns, empty = 0, list[int]()
         for row in rows:
-            columns = columns or len(row)
-            if row or columns == 1:  # as Polars writes a null
-                yield line, row or [""]
+            if row:
+                columns = columns or len(row)
+                yield from ((number, [""]) for number in empty)
+                yield line, row
+                empty = []
+            elif columns == 1:
+                empty.append(line)
             line = rows.line_num + 1
     except csv.Error as error:
         raise DataError(

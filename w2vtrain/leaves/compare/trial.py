@@ -106,6 +106,10 @@ class Curve:
         """Tell the user what may be wrong, in the same words in each trial if all have it."""
         self.say(f"warning: {sentence}")
 
+    def warn_of_trial(self, sentence: str) -> None:
+        """Say a warning that concerns this trial alone."""
+        self.warn(f"{self.trial.name}: {sentence}")
+
     def resumed(self, state: State) -> None:
         """Take over the points from before this state of a run that was interrupted."""
         assert self.file, "the run saves checkpoints"
@@ -191,7 +195,7 @@ def train(trial: Trial, say: Callable[[str], None] = lambda text: None, path: Pa
     curve = Curve(settings, trial, say, points)
     # Copies of arrays would count as memory of the trial. A trial that was resumed needs one for a moment.
     run = CheckpointedRun(folder, allow_changed=True, background=False)
-    run.warn = curve.warn
+    run.warn = curve.warn_of_trial
     request = {"sources": trial.sources, "heldout": [trial.heldout], "comparison": trial.name}
     with run.held():
         run.read(settings, {"cwd": str(resolved(".")), "request": request}, ("sources", "heldout"), anew=True)
@@ -226,7 +230,7 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run) -> dict[str
     scores = {}
     if trial.questions or trial.pairs:
         vectors = Vectors(model.words, model.vectors())
-        scores = evaluate(vectors, trial.questions, trial.pairs, lambda reason: curve.warn(f"{trial.name}: {reason}"))
+        scores = evaluate(vectors, trial.questions, trial.pairs, curve.warn_of_trial)
     result = {
         "job": asdict(trial),
         **{name: model.record[name] for name in names},

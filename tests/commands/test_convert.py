@@ -254,9 +254,9 @@ def test_a_text_that_is_named_twice_is_reported(tmp_path, w2vtrain_here):
     (tmp_path / "other").write_text("a c\n")
     code, out, said = w2vtrain_here(["vocab", "text", "other", "./text", "-o", "-", "--min-count", "1"], tmp_path)
     assert (code, out.split()[:2]) == (0, ["a", "19"])
-    assert said.startswith("w2vtrain: warning: text: named 2 times, and read as often\n")
+    assert said.startswith("w2vtrain: warning: text: read 2 times\n")
     _, _, said = w2vtrain_here(["vocab", ".", "text", "*e*t", "-o", "-"], tmp_path)
-    assert said.startswith("w2vtrain: warning: text: named 3 times, and read as often\n")
+    assert said.startswith("w2vtrain: warning: text: read 3 times\n")
     _, _, said = w2vtrain_here(["vocab", ".", ".", "-o", "-"], tmp_path)
-    assert said.startswith("w2vtrain: warning: other and 1 more: named 2 times, and read as often\n")
+    assert said.startswith("w2vtrain: warning: other and 1 more: read more than once\n")
     assert w2vtrain_here(["vocab", "text", "./text", "-o", "-", "--min-count", "1", "-q"], tmp_path)[2] == ""

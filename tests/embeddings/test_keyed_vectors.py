@@ -342,26 +342,3 @@ def test_without_gensim_the_conversion_says_what_to_install(keyed, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "gensim.models", None)
     with pytest.raises(ImportError, match="pip install 'gensim"):
         keyed.to_gensim()
-
-
-@pytest.mark.parametrize("keep", [[0, 2, 1], [4, 2, 1]], ids=str)
-@pytest.mark.parametrize("cut", ["before", "after", "never"])
-def test_keys_that_a_program_cuts_keep_their_attributes_whenever_it_cuts_these(keep, cut):
-    vectors = KeyedVectors.of(list("abcdef"), np.ones((6, 2)), counts=[60, 50, 40, 30, 20, 10])
-    kept = {name: values[keep] for name, values in vectors.expandos.items()}
-    if cut == "before":
-        vectors.expandos = kept
-    vectors.vectors = vectors.vectors[keep]
-    vectors.index_to_key = [vectors.index_to_key[row] for row in keep]
-    vectors.key_to_index = {key: row for row, key in enumerate(vectors.index_to_key)}
-    if cut == "after":
-        vectors.expandos = {name: values[keep] for name, values in vectors.expandos.items()}
-    assert [vectors.get_vecattr(key, "count") for key in vectors.index_to_key] == [60 - 10 * row for row in keep]
-
-
-def test_keys_that_are_appended_again_keep_their_attributes():
-    vectors = KeyedVectors.of(list("abc"), np.ones((3, 2)), counts=[3, 2, 1])
-    vectors.index_to_key = []
-    for key in "abc":
-        vectors.index_to_key.append(key)
-    assert [vectors.get_vecattr(key, "count") for key in "abc"] == [3, 2, 1]

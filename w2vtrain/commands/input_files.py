@@ -196,12 +196,13 @@ def check_outside(outputs: Sequence[str], sources: Sequence[str]) -> None:
 
 
 def warn_repeated(files: Sequence[str]) -> None:
-    """Warn of files that are named twice, as by a folder, too, and read as often; this may be a slip."""
+    """Warn of files that are read twice, as if they and their folder are named; this may be a slip."""
     paths = [os.path.realpath(file) for file in files]
     repeated = [(path, count) for path, count in Counter(paths).items() if count > 1]
-    for path, count in repeated[:1]:
-        more = f" and {len(repeated) - 1:,} more" * (len(repeated) > 1)
-        warn(f"{files[paths.index(path)]}{more}: named {count} times, and read as often")
+    if repeated:
+        path, count = repeated[0]
+        first, more = files[paths.index(path)], len(repeated) - 1
+        warn(f"{first} and {more:,} more: read more than once" if more else f"{first}: read {count} times")
 
 
 def check_texts(outputs: Sequence[str], sources: Sequence[str], inputs: Sequence[str], force: bool) -> None:

@@ -121,18 +121,12 @@ class KeyedRows:
     if not TYPE_CHECKING:  # type checkers know what can be assigned
 
         def __setattr__(self, name: str, value: Any) -> None:
-            """If other vectors are assigned, forget the norms of the old ones; rows that are added are not locked.
-
-            If fewer keys are assigned, as functions do that keep the words of two models, remember where they were:
-            `allocate_vecattrs` gives them their attributes.
-            """
+            """If other vectors are assigned, forget the norms of the old ones; rows that are added are not locked."""
             if name == "vectors":
                 self.norms, old = None, len(getattr(self, name, ()))
                 locks = getattr(self, "vectors_lockf", 1)
                 if np.size(locks) == old > 1 and np.shape(value)[:1] > (old,):  # one lock per row
                     self.vectors_lockf = np.append(locks, np.ones(len(value) - old, np.float32))
-            elif name == "index_to_key" and len(value or ()) < len(before := getattr(self, name, ())):
-                self._places = {key: row for row, key in enumerate(before)}
             super().__setattr__(name, value)
 
     def __repr__(self) -> str:
@@ -272,9 +266,6 @@ class KeyedRows:
         [0.0, 0.0, 0.0, 0.0]
 
         """
-        places = self.__dict__.pop("_places", {})
-        if len(self) < len(places) and all(key in places for key in self.index_to_key):
-            self._take_values(np.array([places[key] for key in self.index_to_key], np.int64), len(places))
         names = list(self.expandos if attrs is None else attrs)
         self.expandos |= {name: np.asarray(self.expandos[name]) for name in names if name in self.expandos}  # of a list
         if long := next((name for name in names if len(self.expandos.get(name, ())) > len(self)), None):

@@ -344,17 +344,25 @@ def _code_hash(modules: frozenset[str]) -> str:
     ours = {"w2vtrain", *sys.stdlib_module_names}
     own, digest = {name.split(".")[0] for name in modules} - ours, hashlib.sha256()
     for name, module in sorted(sys.modules.items()) if own else ():
-        package, file = name.split(".")[0], getattr(module, "__file__", None)
+        package, file = name.split(".")[0], _file_of(module)
         others = package in ours or package == "__main__" or not file or INSTALLED & {*Path(file).parts}
         if file and (package in own or not others):
-            digest.update(name.encode() + b"\0" + _content(module))
+            digest.update(name.encode() + b"\0" + _content(module, file))
     return digest.hexdigest()
 
 
-def _content(module: Any) -> bytes:
+def _file_of(module: Any) -> str | None:
+    """Return the file of a module, without loading one that is lazy, or None."""
+    with suppress(AttributeError):
+        file = object.__getattribute__(module, "__dict__").get("__file__")
+        return file if isinstance(file, str) else None
+    return None
+
+
+def _content(module: Any, file: str) -> bytes:
     """Return the content of the file of a module, which may be in an archive; b"" if it cannot be read."""
     with suppress(OSError):
-        return Path(module.__file__).read_bytes()
+        return Path(file).read_bytes()
     with suppress(OSError, AttributeError):
-        return bytes(module.__loader__.get_data(module.__file__))
+        return bytes(module.__loader__.get_data(file))
     return b""

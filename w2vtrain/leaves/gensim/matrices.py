@@ -61,14 +61,6 @@ class Matrices:
         made.keep_nodes(self)
         return made
 
-    def moved(self, keys: list[Any]) -> "Matrices":
-        """Return these matrices for the same words in another order."""
-        old = {key: row for row, key in enumerate(self.keys)}
-        rows = np.array([old[key] for key in keys], np.int64)
-        words = None if self.words is None else self.words[rows]
-        order = np.argsort(rows)[self.order]  # the trainer's order of words stays the same
-        return Matrices(words, self.nodes, order, list(keys), self.counts[rows], self.tree)
-
     def keep_nodes(self, old: "Matrices") -> None:
         """Keep the tree of the matrices before words were added at the end, removed or recounted, and its nodes.
 
@@ -269,21 +261,18 @@ class WordMatrices(Claimable):
     def fit_matrices(self) -> None:
         """Let the output vectors follow changes of `wv` itself: words that were added have zeros.
 
-        If words were moved or removed, they keep their counts and output vectors. Nodes of a tree keep what they have
-        learned, see `Matrices.keep_nodes`. Changed counts change no vector and no tree. Raise RuntimeError if other
-        words are before those that were added, or if the vectors of `wv` have a different shape than before.
+        If words were removed, the others may be in any order, and keep their counts and output vectors. Nodes of a tree
+        keep what they have learned, see `Matrices.keep_nodes`. Changed counts change no vector and no tree. Raise
+        RuntimeError if words were only moved, or if the vectors of `wv` have a different shape than before.
         """
         matrices, keys = self.matrices, self.wv.index_to_key
         assert matrices
         fewer = len(keys) < len(matrices.keys) and set(keys) <= set(matrices.keys)
         if not fewer and keys[: len(matrices.keys)] != matrices.keys:
-            numbers = {key: row for row, key in enumerate(keys)}
-            if numbers != self.wv.key_to_index or numbers.keys() != set(matrices.keys):
-                raise RuntimeError("the words of wv were replaced or sorted in another way: call build_vocab again")
-            is_same = np.array_equal(self._counts(), matrices.counts)  # the program has left the counts where they were
-            self.matrices = matrices = matrices.moved(keys)
-            if is_same:
-                self.wv.expandos["count"] = matrices.counts.copy()
+            raise RuntimeError(
+                "the words of wv were replaced or sorted in another way: save wv alone, or call build_vocab, which"
+                " resets its vectors"
+            )
         require_shape("wv", self.wv, self.vector_size)
         sizes = {rows.shape[1] for rows in (matrices.words, matrices.nodes) if rows is not None}
         if (matrices.words is None, matrices.nodes is None) != (not self.negative, not self.hs) or sizes != {

@@ -5,9 +5,10 @@ The measures are computed in embeddings/stability.py and embeddings/alignment.py
 
 import click
 
-from w2vtrain.commands.convert import files_read, remove_record
+from w2vtrain.commands.convert import files_read
 from w2vtrain.commands.input_files import check_different, readable, refuse_stdin_twice, vectors_in
 from w2vtrain.commands.options import CODES, COUNT, COUNT_OR_NONE, command, json_option, restrict_option
+from w2vtrain.commands.records import remove_record
 from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.system.files import STDOUT_NAMES
 from w2vtrain.system.terminal import echo, warning

@@ -24,13 +24,13 @@ from w2vtrain.commands.options import (
     declared,
     export_option,
     restrict_option,
-    warn,
     writing_options,
 )
+from w2vtrain.commands.records import remove_record
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, ResourceError, UsageError, W2VError
 from w2vtrain.registry import is_code
-from w2vtrain.system.files import STDOUT, is_stream, resume_command
+from w2vtrain.system.files import STDOUT, resume_command
 from w2vtrain.system.locks import holder
 from w2vtrain.system.terminal import echo, one_line
 
@@ -144,19 +144,6 @@ def _convert_model(source: str, output: str, form: str, force: bool, is_changed:
     chosen = choose_vectors(model.record)[0]
     lost = f": its input vectors, not the {EXPORTED[chosen]}" if form != MODEL.name and chosen != "in" else ""
     echo(f"{output}: a model of {len(model):,} words, {model.input.shape[1]:,} dimensions{lost}", err=True)
-
-
-def remove_record(output: str, force: bool) -> None:
-    """Delete the record of a run beside an output that was written with `force`: it describes the file before."""
-    file = Path(f"{output}.json")
-    if not force or is_stream(output) or not file.is_file():
-        return
-    from w2vtrain.training.run_status import describe_record  # loads what training needs
-
-    with suppress(W2VError, OSError):
-        if "vectors" in (describe_record(file) or ()):
-            file.unlink()
-            warn(f"{file}: removed, because it was the record of the file before")
 
 
 def files_read(path: str) -> list[str]:

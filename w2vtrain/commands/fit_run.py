@@ -14,11 +14,11 @@ from typing import Any
 
 from w2vtrain.architectures import architecture_class
 from w2vtrain.commands.console import Console
-from w2vtrain.commands.convert import remove_record
 from w2vtrain.commands.fit_outputs import check_begun, check_outputs, locked_outputs, write_results
 from w2vtrain.commands.fit_plan import FitPlan, check_frozen, plan_fit
 from w2vtrain.commands.fit_request import DECIDING, FitRequest
 from w2vtrain.commands.log import json_log
+from w2vtrain.commands.records import remove_record
 from w2vtrain.commands.shell import WARNINGS, explained
 from w2vtrain.config import FIELDS, INIT_FROM, ROWS, WORDS, Settings, option
 from w2vtrain.doors import leaf

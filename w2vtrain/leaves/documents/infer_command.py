@@ -53,7 +53,7 @@ def infer(
     """
     with imports():
         from w2vtrain.commands.console import Console
-        from w2vtrain.commands.convert import remove_record
+        from w2vtrain.commands.records import remove_record
         from w2vtrain.formats.vectors import Output, format_of
         from w2vtrain.leaves.documents.inference import Inference
         from w2vtrain.training.inputs import corpus_of

@@ -226,7 +226,7 @@ class CheckpointedRun(Run):
         self.writer.wait(0)
         if self.stop_requested:
             self.save()
-            raise Stopped(f"stopped and saved in {self.folder}: the same command or `w2vtrain resume` continues it")
+            raise Stopped(f"stopped and saved in {self.folder}: the same command continues it")
         milestone = milestone and self.background  # training does not wait for it
         soon = not self.writer.busy and (milestone or time.monotonic() - self.last >= self.every * EPOCH_END_SHARE)
         if self.save_requested or soon:

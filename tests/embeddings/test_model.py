@@ -6,6 +6,7 @@ import pickle
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 import w2vtrain
 from w2vtrain.embeddings import analogies, model, similarity
 from w2vtrain.embeddings.model import Model, load_model, save_model
-from w2vtrain.errors import DataError, MissingKey, OutputError, UsageError, WriteError
+from w2vtrain.errors import DataError, InvalidValue, MissingKey, OutputError, UsageError, WriteError
 from w2vtrain.formats import model_file, safetensors, vectors
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.vector_formats import rows as vector_rows
@@ -342,15 +343,58 @@ def test_keyed_vectors_of_a_model_are_independent_of_it():
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_a_copy_of_a_model_is_changed_and_saved_through_its_vectors(copied, tmp_path):
     model = named(arrays={"documents": np.ones((1, 3), np.float32), "document_tags": np.frombuffer(b"tag", np.uint8)})
-    model.wv.set_vecattr("king", "royal", True)
+    assert model.wv.index_to_key[0] == "king"
     assert model.dv["tag"].tolist() == [1, 1, 1]
     other = copied(model)
     other.wv["king"], other.dv["tag"] = [7, 8, 9], [1, 2, 3]
     other.save(tmp_path / "m")
     again = load_model(tmp_path / "m")
     assert (again["king"].tolist(), again.dv["tag"].tolist()) == ([7, 8, 9], [1, 2, 3])
-    assert other.wv.get_vecattr("king", "royal")
     assert model["king"].tolist() == [4, 0, 0]
+
+
+def added(model):
+    model.wv.add_vector("prince", [1, 2, 3])
+
+
+def assigned(model):
+    model.wv.vectors = model.wv.vectors - 1
+
+
+def sorted_anew(model):
+    model.wv.index_to_key = model.wv.index_to_key[::-1]
+
+
+def described(model):
+    model.wv.set_vecattr("king", "royal", True)
+
+
+def counted(model):
+    model.wv.set_vecattr("king", "count", 99)
+
+
+def with_tag(model):
+    model.dv.add_vector("other", [1, 2, 3])
+
+
+@pytest.mark.parametrize("change", [added, assigned, sorted_anew, described, counted, with_tag])
+def test_what_a_model_would_lose_of_its_changed_vectors_is_refused(change, tmp_path):
+    model = named(arrays={"documents": np.ones((1, 3), np.float32), "document_tags": np.frombuffer(b"tag", np.uint8)})
+    change(model)
+    for write in (model.save, model.save_fasttext):
+        with pytest.raises(UsageError, match=r"has changes.*save them with model.[wd]v.save"):
+            write(tmp_path / "m")
+    for use in (model.vectors, model.to_keyed_vectors, lambda: w2vtrain.continue_training(model, [["king", "man"]])):
+        with pytest.raises(UsageError, match=r"dataclasses.replace\(model\) is the model without them"):
+            use()
+    replace(model).save(tmp_path / "m")
+    assert load_model(tmp_path / "m").vectors().tolist() == named().vectors().tolist()
+
+
+def test_vectors_that_are_a_copy_cannot_be_changed_in_place():
+    model = named(record={"vectors": "in+out"})
+    with pytest.raises(InvalidValue, match=r"read-only.*to_keyed_vectors\(\)"):
+        model.wv["king"] = [1, 2, 3]
 
 
 def test_a_model_saves_itself(tmp_path):

@@ -474,7 +474,10 @@ class KeyedRows:
 
     def _writable(self) -> Vector:
         if not self.vectors.flags.writeable:
-            raise InvalidValue("the vectors are read-only: load them without mmap or with mmap='c', or assign a copy")
+            raise InvalidValue(
+                "the vectors are read-only: load them without mmap or with mmap='c', take a model's from its"
+                " to_keyed_vectors(), or assign a copy"
+            )
         return self.vectors
 
     def resize_vectors(self, seed: int = 0) -> None:

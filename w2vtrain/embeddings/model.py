@@ -54,8 +54,9 @@ class Model(ModelParts):
 
     wv : KeyedVectors
         The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors:
-        `save` then writes what was changed in place, such as by ``model.wv[word] = vector``. Adding or sorting words,
-        and assigning ``wv.vectors``, make another array: `save` writes neither these changes nor later ones.
+        `save` then writes what was changed in place, such as by ``model.wv[word] = vector``; others are read-only.
+        After other changes (words added or sorted, ``wv.vectors`` assigned, attributes set), the model cannot be saved
+        or trained further: ``wv.save`` writes them, and ``dataclasses.replace(model)`` is a model without them.
     dv : KeyedVectors
         The vectors of documents, if the model was trained on `Documents`.
 
@@ -109,9 +110,33 @@ class Model(ModelParts):
         """What answers queries."""
         from w2vtrain.embeddings.keyed_vectors import TextKeyedVectors
 
-        vectors = self._exported()  # `input` itself, not a view of it, also shares memory in copies of the model
-        rows = vectors if isinstance(vectors, np.ndarray) else vectors[:]
-        return TextKeyedVectors.of(self.words, rows, self.counts, self._ngrams())
+        return TextKeyedVectors.of(self.words, self._rows, self.counts, self._ngrams())
+
+    @cached_property
+    def _rows(self) -> NDArray[np.float32]:
+        """The matrix of `wv`: `input` itself, not a view of it, so that copies of the model share memory, too."""
+        vectors = self._exported()
+        if isinstance(vectors, np.ndarray):
+            return vectors
+        rows = vectors[:]
+        rows.flags.writeable = False
+        return rows
+
+    def check_unchanged(self) -> None:
+        """Raise UsageError if `wv` or `dv` has words, vectors or attributes that the model itself does not have."""
+        held = {"wv": (self.words, self._rows, {"count": self.counts})} if "wv" in vars(self) else {}
+        if "dv" in vars(self):
+            held["dv"] = (*self.documents, {})
+        for name, (words, rows, attributes) in held.items():
+            keyed = getattr(self, name)
+            same = keyed.expandos.keys() == attributes.keys() and all(
+                np.array_equal(keyed.expandos[attribute], values) for attribute, values in attributes.items()
+            )
+            if keyed.vectors is not rows or keyed.index_to_key != words or not same:
+                raise UsageError(
+                    f"model.{name} has changes that the model itself does not have: save them with"
+                    f" model.{name}.save(...); dataclasses.replace(model) is the model without them"
+                )
 
     @property
     def documents(self) -> tuple[list[str], NDArray[np.float32]]:
@@ -265,7 +290,7 @@ class Model(ModelParts):
         Raises
         ------
         UsageError
-            If `export` is none of these.
+            If `export` is none of these, or `wv` or `dv` was changed: see there.
         DataError
             If words have no output vectors, and these are requested.
 
@@ -276,6 +301,7 @@ class Model(ModelParts):
         >>> w2vtrain.write_vectors("vectors.txt", model.words, model.vectors(), force=True)
 
         """
+        self.check_unchanged()
         return self._exported(export)[:].copy()
 
 
@@ -299,7 +325,8 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
         If the arrays do not match, a value is not finite, or a word is empty or contains a newline or an unpaired
         surrogate: such a file could not be loaded.
     UsageError
-        If JSON cannot represent the settings or the record, or an extra array has the name of a standard one.
+        If JSON cannot represent the settings or the record, an extra array has the name of a standard one, or `wv` or
+        `dv` was changed: see there.
     OutputError, WriteError
         If the file exists already, cannot be created, or cannot be written.
 
@@ -312,6 +339,7 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
     """
     if clash := sorted(set(MODEL_TENSORS) & set(model.arrays)):
         raise UsageError(f"{path}: an extra array cannot be named {clash[0]!r}")
+    model.check_unchanged()
     words = encode_words(model.words, path, spaces=True)
     check_parts(model, path)
     try:
@@ -333,6 +361,7 @@ def save_as(form: str, path: str | Path, model: Model, force: bool = False, clai
     if form == "model":
         save_model(path, model, force, claim)
     else:
+        model.check_unchanged()
         check_parts(model, path)
         write_parts(path, model, force, claim)
 

@@ -61,9 +61,11 @@ class WarmStart:
     def of(cls, source: Model | KeyedVectors | Vectors, name: str = "") -> "WarmStart":
         """Return the start from a model or from vectors in memory. A word whose count is 0 gets the count 1.
 
-        Raise InvalidType for anything else, and InvalidValue if a word occurs twice or a value is not finite.
+        Raise InvalidType for anything else, InvalidValue if a word occurs twice or a value is not finite, and
+        UsageError for a model whose `wv` was changed.
         """
         if isinstance(source, Model):
+            source.check_unchanged()
             source = replace(source, counts=source.counts + (source.counts == 0))  # a word that was added to `wv` has 0
             check_counts(source.counts, name or source.name)
             return cls(source.words, source.input, source, name or source.name)

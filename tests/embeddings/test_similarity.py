@@ -112,7 +112,7 @@ LAYOUTS = {
     "semicolons": "old;new;1.5\nwater;river;8\nbook;a paper;7\n",
     "underscores": "id,word_1,word_2,gold\n1,old,new,1.5\n2,water,river,8\n3,book,a paper,7\n",
     "cue": "old\tnew\tA\t1.5\nwater\triver\tB\t8\nbook\ta paper\tC\t7\n",
-    "gloss": "old\tnew\told-new\t1.5\nwater\triver\twater-river\t8\nbook\ta paper\tbook-paper\t7\n",
+    "topics": "topic,term1,term2,score\nage,old,new,1.5\nflow,water,river,8\ntext,book,a paper,7\n",
     "rank": "word1,word2,rank,score\nold,new,1,1.5\nwater,river,2,8\nbook,a paper,3,7\n",
     "numbered-tabs": "\tword1\tword2\tscore\n0\told\tnew\t1.5\n1\twater\triver\t8\n2\tbook\ta paper\t7\n",
     "by-header": ",word2,word1,sd,rating\n0,new,old,3,1.5\n1,river,water,2,8\n2,a paper,book,1,7\n",

@@ -45,8 +45,9 @@ def test_pairs_in_columns_that_are_not_clear_are_refused_and_the_columns_named(t
         ("# identical, synonym, topical\nt\tking\tqueen\t8.5\nS\tman\twoman\t8.3\n", "2,3,4"),
         ("king\tN\tqueen\tN\t8.5\nman\tN\twoman\tN\t8.3\n", "1,3,5"),
         ("1\tking\tqueen\t8.5\n2\tman\twoman\t8.3\n", "2,3,4"),
+        ("palace\tking\tqueen\t8.5\npeople\tman\twoman\t8.3\n", "2,3,4"),
     ],
-    ids=["relations", "parts-of-speech", "numbers"],
+    ids=["relations", "parts-of-speech", "numbers", "topics"],
 )
 def test_columns_of_codes_without_a_header_are_not_taken_for_words(tmp_path, text, columns):
     path = tmp_path / "pairs.tsv"

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 MAX_SET_BYTES, MAX_LINE_BYTES = 64 << 20, 64 << 10
 SCORES = ("score", "simlex999", "humanmean", "mean", "average", "avgscore", "rating", "similarity", "relatedness")
 """Names of columns of scores, as published, in lower case and with letters and digits only."""
-WORD_COLUMNS = (("word1", "w1"), ("word2", "w2"))
+WORD_COLUMNS = (("word1", "w1", "term1"), ("word2", "w2", "term2"))
 """Names of the columns of both words."""
 CODE_LETTERS = 4
 """The longest code of a relation or a part of speech."""
@@ -184,22 +184,25 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
 
 
 def _have_words(rows: list[list[str]], places: list[int]) -> bool:
-    """Return whether the first two of three places have words, not codes or numbers beside a column of words.
+    """Return whether, of the columns before the score, only the first two of three places can have words.
 
-    Codes are short, such as `N` or `noun`, and there are at most as many of them as of longer words.
+    Others may have numbers, or codes: these are short, such as `N` or `noun`, and at most as many as the longer words.
     """
     columns = [
         {row[place] for row in rows if place < len(row) and not _is_number(row[place])}
         for place in range(max(places) + 1)
     ]
-    others = [cells for place, cells in enumerate(columns) if place not in places]
+    chosen = [columns[place] for place in places[:2]]
+    others = [cells for place, cells in enumerate(columns) if place not in places and cells]
 
-    def are_codes(cells: set[str]) -> bool:
-        longest = max(map(len, cells), default=0)
-        longer = (other for other in others if max(map(len, other), default=0) > longest)
-        return longest <= CODE_LETTERS and any(len(cells) <= len(other) for other in longer)
+    def longest(cells: set[str]) -> int:
+        return max(map(len, cells), default=0)
 
-    return len(set(places)) == 3 and not any(are_codes(columns[place]) for place in places[:2])
+    def are_codes(cells: set[str], words: list[set[str]]) -> bool:
+        return longest(cells) <= CODE_LETTERS and any(len(cells) <= len(other) for other in words)
+
+    are_words = all(not are_codes(cells, [o for o in others if longest(o) > longest(cells)]) for cells in chosen)
+    return are_words and len(set(places)) == 3 and all(are_codes(cells, chosen) for cells in others)
 
 
 def _is_number(cell: str) -> bool:

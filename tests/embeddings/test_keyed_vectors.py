@@ -342,3 +342,22 @@ def test_without_gensim_the_conversion_says_what_to_install(keyed, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "gensim.models", None)
     with pytest.raises(ImportError, match="pip install 'gensim"):
         keyed.to_gensim()
+
+
+def test_reduced_vectors_are_saved_with_their_size(keyed, tmp_path):
+    keyed.vectors = keyed.vectors[:, :2]
+    keyed.save(tmp_path / "k")
+    keyed.save_word2vec_format(tmp_path / "v.txt")
+    for again in (KeyedVectors.load(tmp_path / "k"), KeyedVectors.load_word2vec_format(tmp_path / "v.txt")):
+        assert again.vector_size == 2
+        np.testing.assert_array_equal(again.vectors, keyed.vectors)
+
+
+def test_reduced_vectors_with_n_grams_of_another_size_are_refused(tmp_path):
+    wv = w2vtrain.FastText([["red", "green"]] * 9, vector_size=4, min_count=1, epochs=1, sample=0, bucket=99).wv
+    wv.vectors = wv.vectors[:, :2]
+    with pytest.raises(
+        ValueError, match=r"2 values and n-grams of 4: save KeyedVectors.of\(wv.index_to_key, wv.vectors\)"
+    ):
+        wv.save(tmp_path / "k")
+    KeyedVectors.of(wv.index_to_key, wv.vectors).save(tmp_path / "k")

@@ -148,9 +148,12 @@ def test_any_words_and_finite_floats_are_read_back_bit_for_bit(tmp_path, format,
         ("1 3\nκατ 0,5 0,5 é\n".encode(), ":2: '0,5' is not a number"),
         (b"2 3\ncat 1:0.5678 b\ndog 2:1.53333\n", r" is text with sparse rows \(index:value\)"),
         (b"2 3\r\ncat\r\ndog 2:1.5\r\n", r" is text with sparse rows \(index:value\)"),
+        ("1 2\nfür 0.25 0.5 -0.75 1.5\n".encode("cp1252"), ":2: the word .*, or there are more than 2 values"),
+        ("2 9\nnaïve .25 0.5 -.75 1.5\nto .25 0.5 -.75 1.5\n".encode("cp1252"), ":2: 4 values after the word"),
+        (b"2 4\nN\xebw York 0.25 0.5 -0.75 1.5\nto .25 .5 -.75 1.5\n", ":2: the word 'N.w York' contains white space"),
         (b"cat 1:-.5 2:0.25\ndog 2:1.5\n", r" is text with sparse rows \(index:value\)"),
     ],
-    ids=["values", "letters", "commas", "sparse", "an empty row", "no header"],
+    ids=["values", "letters", "commas", "sparse", "an empty row", "no header", "cp1252", "header", "phrase"],
 )  # fmt: skip
 def test_text_whose_rows_are_as_long_as_binary_rows_is_text(tmp_path, content, message):
     with pytest.raises(DataError, match=f"v{message}"):
@@ -247,6 +250,7 @@ def test_numbers_without_words_are_refused(tmp_path, content):
     ("content", "words"),
     [
         (b"2 2\n0.5 1.5 2.5\n0.25 3.5 4.5\n", ["0.5", "0.25"]),
+        (b"7\t1.5\t2\n12\t3.5\t4\n", ["7", "12"]),
         (b"0.5 1.5 2.5\n0.25 3.5 4.5\nthe 1.5 2.5\n", ["0.5", "0.25", "the"]),
         (b"1 1.5 2.5\n2 3.5 4.5\n", ["1", "2"]),
         (b"2\t2\n1\t1.5\t2.5\n2\t3.5\t4.5\n", ["1", "2"]),

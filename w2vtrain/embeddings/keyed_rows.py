@@ -121,9 +121,10 @@ class KeyedRows:
     if not TYPE_CHECKING:  # type checkers know what can be assigned
 
         def __setattr__(self, name: str, value: Any) -> None:
-            """If other vectors are assigned, forget the norms of the old ones; rows that are added are not locked."""
+            """If other vectors are assigned, follow their size and forget norms; rows that are added are not locked."""
             if name == "vectors":
                 self.norms, old = None, len(getattr(self, name, ()))
+                self.vector_size = np.shape(value)[-1]
                 locks = getattr(self, "vectors_lockf", 1)
                 if np.size(locks) == old > 1 and np.shape(value)[:1] > (old,):  # one lock per row
                     self.vectors_lockf = np.append(locks, np.ones(len(value) - old, np.float32))
@@ -620,7 +621,7 @@ class KeyedRows:
             If an attribute has a value that JSON cannot represent, such as NaN among objects, a key is neither a string
             nor an integer, or `fname_or_handle` is no path. Arrays and tuples are read back as lists.
         ValueError
-            If keys have no rows yet: see `resize_vectors`.
+            If keys have no rows yet (see `resize_vectors`), or n-grams have another size than the vectors.
         OutputError, WriteError
             If the file cannot be created or written.
 
@@ -634,6 +635,11 @@ class KeyedRows:
         rows = self._filled()
         if len(self.vectors) < rows:
             raise InvalidValue(f"{rows:,} keys and {len(self.vectors):,} vectors: call resize_vectors first")
+        if self.ngrams is not None and self.ngrams.matrix.shape[1] != self.vectors.shape[1]:
+            raise InvalidValue(
+                f"vectors of {self.vectors.shape[1]} values and n-grams of {self.ngrams.matrix.shape[1]}: save"
+                " KeyedVectors.of(wv.index_to_key, wv.vectors), which has the words alone"
+            )
         self.allocate_vecattrs()
         attributes = {name: values[:rows] for name, values in self.expandos.items()}
         keys = self.index_to_key[:rows]

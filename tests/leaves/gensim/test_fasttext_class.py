@@ -271,6 +271,21 @@ def test_gensims_models_are_taken_over_with_all_buckets_and_trained_on(options, 
         FastText.from_gensim(gensim.Word2Vec(SENTENCES, **SMALL))
 
 
+def test_vectors_that_were_set_or_added_in_gensim_are_taken_over(tmp_path):
+    gensim = pytest.importorskip("gensim.models", reason="gensim has no wheel for this Python")
+    theirs = gensim.FastText(SENTENCES, **{**ABOUT, "bucket": 500})
+    first = theirs.wv.index_to_key[0]
+    theirs.wv.add_vectors(["brand", "greenish"], np.ones((2, theirs.vector_size), np.float32))
+    theirs.wv[first] = np.full(theirs.vector_size, 3, np.float32)
+    mine = FastText.from_gensim(theirs)
+    mine.save(tmp_path / "m")
+    for model in (mine, FastText.load(tmp_path / "m")):
+        np.testing.assert_allclose(model.wv[theirs.wv.index_to_key], theirs.wv.vectors, atol=1e-6)
+        np.testing.assert_allclose(model.wv["greens"], theirs.wv["greens"], atol=1e-6)
+    theirs.wv.unit_normalize_all()
+    np.testing.assert_allclose(FastText.from_gensim(theirs).wv.vectors, theirs.wv.vectors, atol=1e-6)
+
+
 def test_words_that_are_moved_or_removed_keep_their_rows(model):
     before = {word: model.wv.vectors_vocab[row].copy() for row, word in enumerate(model.wv.index_to_key)}
     moved = copy.deepcopy(model.wv)

@@ -22,6 +22,8 @@ K = TypeVar("K", bound=KeyedVectors)
 NEEDS_GENSIM = "this needs gensim, which has no release for Python 3.14 or later: pip install 'gensim>=4.4,<5'"
 INTERNAL = ("code", "point", "sample_int")
 """The attributes of words that gensim keeps for its own use."""
+ROUNDING = 1e-4
+"""How much, relative to its size, a vector of gensim may differ from the sum of its rows."""
 
 
 def vectors_to_gensim(keyed: KeyedVectors) -> Any:
@@ -128,13 +130,21 @@ def _take_tags(model: Any, theirs: Any) -> None:
 
 
 def _take_ngrams(wv: Any, theirs: Any) -> None:
-    """Copy the rows of words and of all buckets, also of those that no word of the model has."""
+    """Copy the rows of words and of all buckets, also of those that no word of the model has.
+
+    Vectors that these rows do not yield were set, or belong to words that were added: they stay.
+    """
     own, rows = (np.array(matrix, np.float32) for matrix in (theirs.vectors_vocab, theirs.vectors_ngrams))
-    if own.shape != wv.vectors.shape or rows.shape != (wv.bucket, wv.vector_size):
+    known, vectors = len(own), wv.vectors
+    if own.shape != vectors[:known].shape or rows.shape != (wv.bucket, wv.vector_size):
         raise InvalidValue(f"vectors_vocab and vectors_ngrams have the shapes {list(own.shape)} and {list(rows.shape)}")
     wv.ngrams = NgramVectors(wv.ngrams.ngrams, rows, np.arange(wv.bucket, dtype=np.int32))
-    wv.vectors_vocab = own
+    wv.vectors_vocab = np.concatenate([own, np.zeros_like(vectors[known:])])
     wv.adjust_vectors()
+    composed = wv.vectors[:known]
+    set_later = np.ones(len(vectors), bool)
+    set_later[:known] = ~np.isclose(composed, vectors[:known], ROUNDING, ROUNDING * np.abs(composed).max()).all(axis=1)
+    wv.vectors[set_later] = vectors[set_later]
 
 
 def _matrix(theirs: Any, name: str, rows: int) -> NDArray[np.float32]:

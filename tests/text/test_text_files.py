@@ -156,9 +156,21 @@ def test_data_that_are_not_text_are_refused(tmp_path, data, message, pack):
         text_of(write(tmp_path / "x", pack(data)))
 
 
+def old_tar(text):
+    """Write an archive of the format before POSIX, which has a checksum, but no signature."""
+    path = Path(shutil.make_archive(str(text), "tar", text.parent, text.name))
+    header, rest = bytearray(path.read_bytes()[:512]), path.read_bytes()[512:]
+    header[257:] = bytes(512 - 257)
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return write(path, bytes(header) + rest)
+
+
 ARCHIVES = {
     "zip": lambda text: shutil.make_archive(str(text), "zip", text.parent, text.name),
     "tar": lambda text: shutil.make_archive(str(text), "tar", text.parent, text.name),
+    "old tar": old_tar,
+    "ar": lambda text: write(text.with_suffix(".a"), b"!<arch>\n" + TEXT),
     "tar.gz": lambda text: shutil.make_archive(str(text), "gztar", text.parent, text.name),
     "7z": lambda text: write(text.with_suffix(".7z"), b"7z\xbc\xaf\x27\x1c" + TEXT),
     "rar": lambda text: write(text.with_suffix(".rar"), b"Rar!\x1a\x07" + TEXT),
@@ -181,7 +193,7 @@ def test_archives_are_recognized_by_content_and_never_read_as_text(w2vtrain_here
     (tmp_path / "ARCHIVE.csv").symlink_to("ARCHIVE")
     code, _, said = w2vtrain_here(command, tmp_path)
     assert code == 65
-    assert re.search(r"ARCHIVE(\.csv)?:? (is )?a (zip|tar|7z|rar) archive.*: unpack it", said)
+    assert re.search(r"ARCHIVE(\.csv)?:? (is )?an? (zip|tar|ar|7z|rar) archive.*: unpack it", said)
 
 
 @pytest.mark.parametrize("tokenizer", ["whitespace", *REWRITING])
@@ -224,16 +236,26 @@ def test_a_growing_file_is_read_up_to_its_initial_size(tmp_path):
         list(corpus.read())
 
 
-def test_a_file_that_is_rewritten_while_it_is_read_is_an_error(tmp_path):
+@pytest.mark.parametrize("lines", [100_000, 150_000])
+def test_a_file_that_is_rewritten_while_it_is_read_is_an_error(tmp_path, lines):
     path = write(tmp_path / "text", b"a b\n" * 100_000)
     corpus = Corpus([str(path)], block_bytes=10_000)
     assert len(list(corpus.read())) > 1
     reader = iter(corpus.read())
     next(reader)
-    path.write_bytes(b"c d\n" * 100_000)
+    path.write_bytes(b"c d\n" * lines)
     os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
     with pytest.raises(DataError, match="text: was changed while it was read: start again when it is complete"):
         list(reader)
+
+
+def test_a_longer_file_in_place_of_one_that_was_listed_is_an_error(tmp_path):
+    path = write(tmp_path / "text", b"a b\n" * 10)
+    corpus = Corpus([str(path)])
+    write(tmp_path / "new", b"c d\n" * 100).replace(path)
+    os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+    with pytest.raises(DataError, match="text: was changed while it was read"):
+        list(corpus.read())
 
 
 def test_a_named_pipe_can_be_read(tmp_path):

@@ -164,7 +164,7 @@ def test_sentences_may_be_any_iterables_of_words():
     want = encode(Sentences(lists), min_count=1)
     for same in (tuple(map(tuple, lists)), (iter(words) for words in lists), reusing()):
         assert encode(Sentences(same), min_count=1).tokens.tolist() == want.tokens.tolist()
-    found = encode(Sentences([np.array(["a", "b"]), {"a": 1}, Own()]), min_count=1)
+    found = encode(Sentences([np.array(["a", "b"]), {"a": 1}.keys(), Own()]), min_count=1)
     assert found.tokens.tolist() == want.tokens.tolist()
     assert {type(word) for word in found.vocabulary.words} == {str}
 
@@ -178,6 +178,7 @@ def test_sentences_may_be_any_iterables_of_words():
         (["a b", "c"], r"^sentences\[0\] is 'a b': each sentence must be a list of words"),
         ([["a"], b"b"], r"^sentences\[1\] is b'b': each sentence must be a list of words"),
         (np.array([1, 2]), r"^sentences\[0\] is np.int64\(1\): each sentence must be a list of words"),
+        ([["a"], {"text": "a b"}], r"^sentences\[1\] is {'text': 'a b'}: each .*, or row\['text'\].split\(\)"),
         ([["a"], None], r"^sentences\[1\] is None: each sentence must be a list of words"),
         ([["a"], ["b", "c", 7, "d"]], r"^sentences\[1\]\[2\] is 7 \(int\): words must be str: pass \[\[str\(word\)"),
         ([["a"], ["b", b"c"]], r"^sentences\[1\]\[1\] is b'c' \(bytes\): words must be str"),

@@ -50,15 +50,20 @@ def new_figure(**options: Any) -> Any:
 def _no_settings_here() -> Iterator[None]:
     """Hide a file matplotlibrc in the working folder from the first import of Matplotlib, which reads it then.
 
-    Anyone may have put it there, and a pipe of this name would hang. Other settings of the user apply.
+    Anyone may have put it there, and a pipe of this name would hang. MPLBACKEND, which notebooks set for all
+    programs, is hidden: it may name a package that is not installed here, and files need no backend. Other settings
+    apply.
     """
-    exists = os.path.exists
+    exists, backend = os.path.exists, None
     if "matplotlib" not in sys.modules:
         os.path.exists = lambda path: path != "matplotlibrc" and exists(path)
+        backend = os.environ.pop("MPLBACKEND", None)
     try:
         yield
     finally:
         os.path.exists = exists
+        if backend:
+            os.environ["MPLBACKEND"] = backend
 
 
 def plain_numbers(axis: Any) -> None:

@@ -3,6 +3,8 @@
 compression.py has decompressed the formats that it knows before; data that still look compressed were so twice.
 """
 
+import re
+
 from w2vtrain.errors import DataError
 
 HEAD_BYTES = 512
@@ -15,9 +17,13 @@ PICKLE = (
     " it and write the vectors with save_word2vec_format, or pass the model to `from_gensim` of w2vtrain's class of the"
     " same name: Word2Vec, FastText, Doc2Vec or KeyedVectors"
 )
+TAR = f"a tar archive, {UNPACK}"
+CHECKSUM = slice(148, 156)
+"""Where the header of a tar archive has its checksum, in octal digits."""
 KINDS = (
     (0, (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"), f"a zip archive, {UNPACK}"),
-    (257, (b"ustar",), f"a tar archive, {UNPACK}"),
+    (257, (b"ustar",), TAR),
+    (0, (b"!<arch>\n",), f"an ar archive, {UNPACK}"),
     (0, (b"7z\xbc\xaf\x27\x1c",), f"a 7z archive, {UNPACK}"),
     (0, (b"Rar!\x1a\x07",), f"a rar archive, {UNPACK}"),
     (0, (b"\x04\x22\x4d\x18", b"LZIP\x01", b"\x1f\x9d", b"\x5d\0\0"), f"compressed in another format, {DECOMPRESS}"),
@@ -31,7 +37,8 @@ KINDS = (
     (0, (b"SQLite format 3\0",), f"an SQLite database, {EXTRACT}"),
     (0, (b"\x89HDF\r\n",), f"an HDF5 file, {EXTRACT}"),
     (0, (b"\x93NUMPY",), f"an array of NumPy, {EXTRACT}"),
-    (0, (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), PICKLE),
+    (0, (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"(lp0\n", b"(dp0\n", b"ccopy_reg\n"), PICKLE),
+    (0, (b"RDX2\n", b"RDX3\n", b"X\n\0\0\0"), "data of R, not text: write text from R, as by writeLines"),
     (0, (b"FEA1\0",), "a Feather file of version 1: read it with pyarrow.feather, and write it as version 2"),
     (0, (b"\xff\xfe", b"\xfe\xff"), "UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv"),
     (0, (b"version https://git-lfs.",), "a pointer of Git LFS, not the file itself: fetch it with git lfs pull"),
@@ -41,7 +48,17 @@ KINDS = (
 
 def foreign(head: bytes) -> str | None:
     """Return what data are that begin with `head`, decompressed, and what to do about it; None for other data."""
-    return next((kind for at, magic, kind in KINDS if head.startswith(magic, at)), None)
+    known = next((kind for at, magic, kind in KINDS if head.startswith(magic, at)), None)
+    return TAR if known is None and _is_old_tar(head) else known
+
+
+def _is_old_tar(head: bytes) -> bool:
+    """Return whether data begin with the header of a tar archive before POSIX, which has no signature."""
+    head = head[:HEAD_BYTES]
+    digits = head[CHECKSUM].strip(b" \0")
+    if len(head) < HEAD_BYTES or not re.fullmatch(rb"[0-7]+", digits):
+        return False
+    return sum(head) - sum(head[CHECKSUM]) + 8 * ord(" ") == int(digits, 8)
 
 
 def refuse_foreign(head: bytes, name: str) -> None:

@@ -21,15 +21,15 @@ class File:
     """An input: its path, or `-`, and its size in bytes when it was listed (None unless it is a regular file).
 
     An input may be a range of an uncompressed regular file: `size` bytes from byte `first` on, which is 0 or follows a
-    newline. last: whether the range ends where the file ended when it was listed. listed: the size of the whole file
-    and its time of modification in nanoseconds at that time.
+    newline. last: whether the range ends where the file ended when it was listed. listed: the size of the whole
+    file, its time of modification in nanoseconds, and the checksum of its first bytes at that time.
     """
 
     path: str
     size: int | None
     first: int = 0
     last: bool = True
-    listed: tuple[int, int] | None = None
+    listed: tuple[int, int, int] | None = None
 
     @property
     def name(self) -> str:

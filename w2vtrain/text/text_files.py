@@ -9,6 +9,7 @@ import io
 import os
 import stat
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from glob import glob, has_magic
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
 SEARCH_BYTES = 1 << 16  # read at a time in search of a newline
+LISTED_BYTES = 1 << 12  # at the beginning of a file, which tell whether it was rewritten
 
 RUN_FOLDER = {"config.json", "lock"}
 """Names of files that a run folder has; training/run_files.py writes them."""
@@ -140,13 +142,16 @@ class Reader(Blocks):
     def pieces(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file in pieces that may end anywhere.
 
-        Raise DataError at its end if it was rewritten in place since it was listed.
+        Raise DataError at its end if it was rewritten since it was listed. A file that only grew begins as before.
         """
         yield from self._lines(file)
-        with suppress(OSError):  # it was removed after it was opened
-            now = Path(file.path).stat()
-            if file.listed and now.st_size == file.listed[0] and now.st_mtime_ns != file.listed[1]:
-                raise DataError(f"{file.path}: was changed while it was read: start again when it is complete")
+        if file.listed:
+            with suppress(OSError), _open(file.path) as stream:  # it may be removed after it was opened
+                size, modified, digest = file.listed
+                now = os.fstat(stream.fileno())
+                grew = now.st_size > size and _digest(stream, size) == digest
+                if now.st_size >= size and now.st_mtime_ns != modified and not grew:
+                    raise DataError(f"{file.path}: was changed while it was read: start again when it is complete")
 
     def _lines(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file, rewritten by the tokenizer, and a newline if it does not end with one."""
@@ -365,10 +370,15 @@ def _file(path: str) -> File:
         status = Path(path).stat()
         if not stat.S_ISREG(status.st_mode):
             return File(path, None)
-        with _open(path):
-            return File(path, status.st_size, listed=(status.st_size, status.st_mtime_ns))
+        with _open(path) as stream:
+            return File(path, status.st_size, listed=(status.st_size, status.st_mtime_ns, _digest(stream)))
     except (OSError, ValueError) as error:
         raise _missing(path, error) from error
+
+
+def _digest(stream: BinaryIO, size: int = LISTED_BYTES) -> int:
+    """Return the checksum of the first LISTED_BYTES of a file, or of the first `size` if these are fewer."""
+    return zlib.crc32(stream.read(min(LISTED_BYTES, size)))
 
 
 def _missing(path: str, error: Exception) -> InputMissing:

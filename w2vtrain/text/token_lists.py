@@ -12,7 +12,7 @@ word.
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -213,10 +213,13 @@ def _is_iterable(value: object) -> bool:
 
 def _words(sentence: Iterable[str], index: int) -> list[str]:
     """Return the words of a sentence as a new list: the iterable may change its own after yielding it."""
-    if not _is_iterable(sentence):
+    is_table = hasattr(type(sentence), "columns")  # a data frame, as pandas reads a file in parts
+    if isinstance(sentence, Mapping) or is_table or not _is_iterable(sentence):
+        text = "row['text']" if isinstance(sentence, Mapping) else "text"
+        loop = " for part in parts for text in part['text']" * is_table
         raise TokenError(
             f"sentences[{index}] is {shown(sentence)}: each sentence must be a list of words, such as"
-            " ['first', 'sentence']; text can be split into words by str.split()"
+            f" ['first', 'sentence'], or {text}.split(){loop}"
         )
     return list(sentence)
 

@@ -213,7 +213,10 @@ def _source_of(sources: Sources, settings: Settings, *rows: bool) -> Source:
         return leaf("frames").FrameColumn(sources, settings.column, *options, *rows)  # type: ignore[no-any-return]
     if isinstance(sources, Source | HasSource):
         if settings.column is not None:
-            raise UsageError(f"{label('column')}: has no effect on lists of words; leave it out")
+            raise UsageError(
+                f"{label('column')}: has no effect on lists of words; leave it out, or pass a data frame, such as"
+                " pandas.DataFrame(rows) or lazy.collect()"
+            )
         return sources.as_source(settings.max_sentence) if isinstance(sources, HasSource) else sources
     if settings.column is not None:
         return leaf("tables").Tables(sources, settings.column, *options, *rows)  # type: ignore[no-any-return]

@@ -457,6 +457,11 @@ def test_a_frame_needs_a_column_and_a_series_has_none(tmp_path, text_file):
             read(column_of(data, "text"))
     with pytest.raises(UsageError, match="has no effect on lists of words"):
         column_of([["a"]], "text")
+    for library in (pandas, polars):
+        with pytest.raises(
+            TokenError, match=r"must be a list.*text\.split\(\) for part in parts for text in part\['text'\]"
+        ):
+            w2vtrain.train([library.DataFrame({"text": ["a b"]})])
     with pytest.raises(UsageError, match=r"text\.txt: not a table"):
         Tables([text_file], "text")
     with pytest.raises(UsageError, match="does not split: name a column of text, or use tokenizer='whitespace'"):

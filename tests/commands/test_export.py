@@ -17,6 +17,7 @@ from w2vtrain.embeddings.model import load_model
 from w2vtrain.errors import Stopped
 from w2vtrain.formats.transforms import exported
 from w2vtrain.formats.vectors import read_vectors
+from w2vtrain.system.locks import Lock, lock_path
 from w2vtrain.training import checkpoint_file
 from w2vtrain.training.trainer import train
 
@@ -67,6 +68,14 @@ def test_export_needs_no_corpus_and_leaves_the_run_resumable(stopped):
     w2vtrain(0, folder, "resume", "v.bin.run", "-q")
     assert read_vectors(str(folder / "v.bin")).words == found.words
     assert not (folder / "v.bin.run").exists()
+
+
+def test_export_does_not_write_the_output_of_a_run_that_is_training(stopped):
+    folder = stopped()
+    lock = Lock(lock_path(folder / "v.bin"), str(folder / "v.bin"))
+    assert "in use" in w2vtrain(73, folder, "export", "v.bin.run", "-o", "v.bin")
+    lock.release(remove=True)
+    assert not (folder / "v.bin").exists()
 
 
 def test_export_writes_the_best_epoch_if_there_is_held_out_text(stopped):

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import zipfile
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -194,6 +195,13 @@ def test_archives_are_recognized_by_content_and_never_read_as_text(w2vtrain_here
     code, _, said = w2vtrain_here(command, tmp_path)
     assert code == 65
     assert re.search(r"ARCHIVE(\.csv)?:? (is )?an? (zip|tar|ar|7z|rar) archive.*: unpack it", said)
+
+
+def test_a_document_is_not_taken_for_an_archive_of_texts(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x", "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+    with pytest.raises(DataError, match="x: a document, not text: extract its text first"):
+        text_of(tmp_path / "x")
 
 
 @pytest.mark.parametrize("tokenizer", ["whitespace", *REWRITING])

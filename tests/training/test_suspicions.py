@@ -151,6 +151,12 @@ def test_json_lines_warn_to_extract_the_text_field(text):
     assert "name the field with the text with" in warning
 
 
+def test_json_lines_of_arrays_warn_to_join_their_words():
+    (warning,) = suspicions(lines(lambda i: f'["{sentence(1)}", "{sentence(1)}"]', 30).encode())
+    assert "JSON lines, not text" in warning
+    assert "jq -r 'join" in warning
+
+
 def test_table_of_unsegmented_text_gets_both_warnings():
     text = lines(lambda i: f"{i},pos,{CHINESE.splitlines()[i % 3]}").encode()
     assert [("table" in w, "segment it" in w) for w in suspicions(text)] == [(True, False), (False, True)]

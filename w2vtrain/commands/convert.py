@@ -215,6 +215,7 @@ def export(
     folder = Path(run)
     written = Output(output, format_of(output, format_), dtype)
     written.check()
+    written.check_writable(lambda _: force)  # also by another run that is training
     code = Named(**named)
     code.allow()
     config = run_config(folder)

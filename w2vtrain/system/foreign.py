@@ -21,6 +21,7 @@ TAR = f"a tar archive, {UNPACK}"
 CHECKSUM = slice(148, 156)
 """Where the header of a tar archive has its checksum, in octal digits."""
 KINDS = (
+    (30, (b"[Content_Types].xml", b"_rels/", b"docProps/", b"mimetypeapplication/"), f"a document, {EXTRACT}"),
     (0, (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"), f"a zip archive, {UNPACK}"),
     (257, (b"ustar",), TAR),
     (0, (b"!<arch>\n",), f"an ar archive, {UNPACK}"),

@@ -81,7 +81,7 @@ def _markup(sample: bytes) -> str | None:
 
 
 def _json(sample: bytes, lines: list[bytes]) -> str | None:
-    """Describe text whose lines are JSON objects, or that is an array of them; return None for other text."""
+    """Describe text whose lines are JSON objects or arrays, or that is an array of objects; else return None."""
     if _OBJECTS.match(sample):
         return (
             "a JSON array, not text: write one record per line, for example with jq -c '.[]', and name the field with"
@@ -90,12 +90,13 @@ def _json(sample: bytes, lines: list[bytes]) -> str | None:
     objects = sum(map(_is_object, lines))
     if objects < max(1, SAME_FORMAT_SHARE * len(lines)):
         return None
-    return f"JSON lines, not text: name the field with the text with {spelled('column')}"
+    arrays = "; of arrays of words, make text with jq -r 'join(\" \")'" * lines[0].lstrip().startswith(b"[")
+    return f"JSON lines, not text: name the field with the text with {spelled('column')}{arrays}"
 
 
 def _is_object(line: bytes) -> bool:
     with suppress(orjson.JSONDecodeError):
-        return line.lstrip().startswith(b"{") and isinstance(orjson.loads(line), dict)
+        return line.lstrip().startswith((b"{", b"[")) and isinstance(orjson.loads(line), dict | list)
     return False
 
 

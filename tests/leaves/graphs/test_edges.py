@@ -70,6 +70,7 @@ def read(tmp_path, text, **options):
         "Source\tTarget\tWeight\na\tb\t2\nb\tc\t1",
         '"source","target","weight"\n"a","b","2"\nb, "c" ,1\r\n',
         'a\t"b"\t2\r\n"b"\tc\t"1"\n',
+        "a, b, 2\nb, c, 1\n",
     ],
 )
 def test_lines_of_two_nodes_and_perhaps_a_weight_are_edges(tmp_path, text):
@@ -84,6 +85,8 @@ def test_the_smallest_and_the_largest_weight_are_accepted(tmp_path, weight):
 def test_spaces_in_names_become_underscores_where_tabs_or_commas_separate_fields(tmp_path):
     assert sorted(read(tmp_path, "New York,  San  José \nRome,New York\n").names) == ["New_York", "Rome", "San_José"]
     assert sorted(read(tmp_path, "New York\tRome, Italy\n").names) == ["New_York", "Rome,_Italy"]
+    assert sorted(read(tmp_path, "Apollo 11\tSaturn 5\n").names) == ["Apollo_11", "Saturn_5"]
+    assert sorted(read(tmp_path, "<http://x/a> <http://x/b>\n").names) == ["<http://x/a>", "<http://x/b>"]
     assert sorted(read(tmp_path, '" New York ","Rome, Italy"\n').names) == ["New_York", "Rome,_Italy"]
 
 
@@ -138,11 +141,15 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b 1,5\nb c 2,5\n", 1, "the weight has a decimal comma: write 1.5"),
         ("Source;Target;Weight\n0;1;1,0\n", 1, "the fields seem to be separated by semicolons: replace these by tabs"),
         ("#\na; b; -0,25\n", 2, "the weight has a decimal comma: write -0.25"),
+        ("a b 1,500\n", 1, "the weight has a decimal comma: write 1.500, or 1500 if it means that"),
+        ("52.13,13.84 52.76,13.25\n", 1, "commas separate fields, and these nodes seem to have commas in them"),
+        ("0\t1 0.056\n", 1, "tabs separate fields, so 1_0.056 would be one name: separate all by tabs"),
+        ("a\tb 2.5\n", 1, "tabs separate fields, so b_2.5 would be one name"),
         ("a b 1,000.5\n", 1, "the weight has commas between its digits: write 1000.5"),
         (
             "% sym positive\n1 2\t5\t1095135831\n",
             2,
-            "tabs separate fields, so these numbers are one: separate all by tabs, or write 1_2",
+            "tabs separate fields, so 1_2 would be one name: separate all by tabs, or write 1_2",
         ),
         ("1\t2 5\n", 1, "separate all by tabs, or write 2_5"),
         (

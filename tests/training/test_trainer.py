@@ -1,6 +1,7 @@
 """The training loop: learning, reproducibility, learning rates, divergence, errors and pauses."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +12,14 @@ from w2vtrain.config import validated
 from w2vtrain.engines import window_engine
 from w2vtrain.engines.initial_weights import initial_input, initial_output
 from w2vtrain.engines.window_engine import WindowEngine
-from w2vtrain.errors import Diverged
+from w2vtrain.errors import Diverged, NothingLearned
 from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training import inputs
+from w2vtrain.training.divergence import Losses
 from w2vtrain.training.epoch import chunk_order
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
+from w2vtrain.training.state import State
 from w2vtrain.training.trainer import train
 
 SMALL = {"vector_size": 20, "alpha": 0.05, "sample": 0.0, "epochs": 3, "min_count": 1, "window": 5, "threads": 1}
@@ -119,6 +122,17 @@ def test_weights_that_grow_without_becoming_infinite_are_divergence():
         w2vtrain.train(text, alpha=30, **settings)
     start = w2vtrain.train(text, **settings)
     assert max(start.input.max(), -start.input.min()) < 10
+    with pytest.raises(Diverged, match=r"at learning rate 30: a weight is \d"):
+        w2vtrain.continue_training(start, text, alpha=30)
+    large = replace(start, input=1e6 * start.input)
+    assert w2vtrain.continue_training(large, text, epochs=1, alpha=1e-9).input.max() > 1e3
+
+
+def test_a_loss_of_zero_is_no_learning_however_short_the_text():
+    losses = Losses()
+    losses.note(0.0, 9)
+    with pytest.raises(NothingLearned, match=r"was 0; change the options of objective lsh"):
+        losses.check(State(passed=9, learned=9), validated({"objective": "lsh"}), "")
 
 
 def test_failing_worker_ends_the_run_at_once(rng, monkeypatch):

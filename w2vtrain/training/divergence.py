@@ -5,6 +5,7 @@ Nothing here trains. suspicions.py finds what looks wrong with a text before tra
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +19,9 @@ TOLERATED_ALPHA = 0.1
 LEARNED_NOTHING = 1.01
 """A loss that exceeds an untrained model's by no more than this factor is that of a few examples at a low rate."""
 MAX_WEIGHT = 1000.0
-"""Training has diverged if a weight is larger. No objective has weights above 3 after a short training at its default
-rate; char-softmax and lsh, whose losses stay finite, have 1e7 at a rate of 10."""
+"""Training has diverged if a weight is larger, or larger than the largest given weight by this factor. No objective has
+weights above 3 after a short training at its default rate; char-softmax and lsh, whose losses stay finite, have 1e7 at
+a rate of 10."""
 NEGLIGIBLE = 1e-6
 """Weight decay has destroyed a vector whose largest weight is at most this fraction of the median of all vectors."""
 MIN_REPORTS, SAME_LOSS = 3, 1e-8
@@ -33,6 +35,16 @@ def diverged(alpha: float, epoch: int, sign: str = "the loss or a weight is NaN 
         f"training diverged in epoch {epoch} at learning rate {alpha:.4g}: {sign};"
         f" try {spelled('alpha', float(f'{min(alpha / 2, TOLERATED_ALPHA):.2g}'))} or less"
     )
+
+
+class Given(NamedTuple):
+    """What `check_decay` and `check_weights` compare with, if weights were given, which may have any size.
+
+    zeros: with weight decay, the number of input vectors that were 0; largest: the largest absolute weight.
+    """
+
+    zeros: int
+    largest: float
 
 
 def check_weights(weights: Weights, alpha: float, epochs: int, limit: float = math.inf) -> None:
@@ -54,17 +66,15 @@ def largest_weight(weights: Weights) -> float:
     return float(np.max(extremes, initial=0.0))
 
 
-def check_given(weights: Weights, settings: Settings) -> int:
-    """Return the number of given input vectors that are 0, if there is weight decay: see `check_decay`.
-
-    Raise Diverged if an input or output weight is NaN or infinite: no learning rate would help.
-    """
-    if not math.isfinite(largest_weight(weights)):
+def check_given(weights: Weights, settings: Settings) -> Given:
+    """Describe given weights. Raise Diverged if one is NaN or infinite: no learning rate would help."""
+    largest = largest_weight(weights)
+    if not math.isfinite(largest):
         raise Diverged(
             "weights are NaN or infinite before training begins, as after training that diverged: build or load the"
             " model again"
         )
-    return zeros(weights) if settings.weight_decay else 0
+    return Given(zeros(weights) if settings.weight_decay else 0, largest)
 
 
 def zeros(weights: Weights) -> int:
@@ -72,19 +82,16 @@ def zeros(weights: Weights) -> int:
     return len(weights.input) - int(weights.input.any(axis=1).sum())
 
 
-def check_decay(weights: Weights, settings: Settings, given_zeros: int | None) -> None:
-    """Raise NothingLearned if weight decay has shrunk the weights of a word to 0, or to NEGLIGIBLE of the usual.
-
-    given_zeros: of given weights, which may have any size, the number of input vectors that were 0; None for others.
-    """
+def check_decay(weights: Weights, settings: Settings, given: Given | None) -> None:
+    """Raise NothingLearned if weight decay has shrunk the weights of a word to 0, or to NEGLIGIBLE of the usual."""
     if not settings.weight_decay:
         return
-    if given_zeros is None:
+    if given is None:
         largest = np.maximum(weights.input.max(axis=1), -weights.input.min(axis=1))
         usual = max(float(np.median(largest)), settings.init or 1 / settings.vector_size)
         lost = int((largest <= NEGLIGIBLE * usual).sum())
     else:
-        lost = zeros(weights) - given_zeros
+        lost = zeros(weights) - given.zeros
     if lost > 0:
         raise NothingLearned(
             f"weight decay has shrunk {lost:,} of {len(weights.input):,} input vectors to almost 0: lower"
@@ -135,9 +142,10 @@ class Losses:
                 f"there is nothing to learn from: no word has a context word; {spelled('sample', 0)} keeps frequent"
                 f" words, {more_words}, and a line needs at least two words"
             )
-        if self.reports >= MIN_REPORTS and math.isclose(self.lowest, self.highest, rel_tol=SAME_LOSS):
+        is_same = self.reports >= MIN_REPORTS and math.isclose(self.lowest, self.highest, rel_tol=SAME_LOSS)
+        if is_same or (self.reports and self.lowest == self.highest == 0):
+            raised = f"raise {' or '.join([*_causes(settings), spelled('vector_size')])}, or " * bool(self.highest)
             raise NothingLearned(
                 f"nothing was learned: the mean loss of all {self.reports:,} parts of the text was {self.highest:.4g};"
-                f" raise {' or '.join([*_causes(settings), spelled('vector_size')])}, or change the options of"
-                f" objective {settings.objective}"
+                f" {raised}change the options of objective {settings.objective}"
             )

@@ -28,6 +28,7 @@ from w2vtrain.training.checkpoint_file import BEST, Checkpoint
 from w2vtrain.training.compiling import Announcement, check_rows, compile_engine
 from w2vtrain.training.divergence import (
     MAX_WEIGHT,
+    Given,
     Losses,
     check_decay,
     check_given,
@@ -88,10 +89,10 @@ def train(
             trainer.start(inputs.start, inputs)
         if prepare:
             prepare(trainer.engine)
-        given_zeros = check_given(trainer.engine.weights(), trainer.settings) if inputs.start or prepare else None
+        given = check_given(trainer.engine.weights(), trainer.settings) if inputs.start or prepare else None
         trainer.resume(corpus, inputs.start)
         run.keep(ids.vocabulary)
-        trainer.train(given_zeros)
+        trainer.train(given)
     return ranks.finish(trainer.model())
 
 
@@ -220,12 +221,12 @@ class Trainer:
         self.state, self.record.epochs = saved.state, saved.epochs
         self.early_stopping.restore(saved, {name: checkpoint.arrays[f"{BEST}{name}"] for name in best})
 
-    def train(self, given_zeros: int | None) -> None:
+    def train(self, given: Given | None) -> None:
         """Train all epochs that are left: train, score, save, until they are done or time or patience has run out.
 
         From a state and the weights of that moment, training continues as if it had never stopped. Raise Stopped if a
         signal asked for it; Diverged if a loss is not finite, or a weight is too large; NothingLearned, without
-        checkpoints, if there was no example or effect. given_zeros: see `check_decay`.
+        checkpoints, if there was no example or effect. given: what was known of given weights.
         """
         if self.state.last and self.early_stopping.finished < self.state.last.epoch:  # stopped while scoring
             self.end_epoch(self.state.last)
@@ -247,7 +248,7 @@ class Trainer:
 
                     self.probe.visit(predictor(self.settings, self.ids.vocabulary, self.engine.weights()))
                 continues = not self.has_ended() and self.ranks.wait()
-        self.check(given_zeros)
+        self.check(given)
 
     def has_ended(self) -> bool:
         """Return whether nothing is left to learn: all epochs are complete, or time or patience has run out."""
@@ -371,17 +372,17 @@ class Trainer:
         saved = Saved(self.state, self.fingerprint, list(self.record.epochs), **facts, chunks=chunks)
         return saved, self.engine.state() | self.early_stopping.arrays()
 
-    def check(self, given_zeros: int | None) -> None:
+    def check(self, given: Given | None) -> None:
         """Check what was learned, and warn or raise as `train` does."""
         weights = self.early_stopping.chosen(self.engine.weights)
-        largest = MAX_WEIGHT if given_zeros is None else math.inf  # given weights may have any size
+        largest = MAX_WEIGHT * max(1.0, given.largest if given else 0.0)
         check_weights(weights, self.schedule.alpha, self.state.epoch, largest)
         untrained = self.engine.objective.untrained_loss()
         if warning := loss_warning(self.state.last, untrained, self.settings):
             self.events.warning(warning)
         try:
             self.losses.check(self.state, self.settings, self.more_words)
-            check_decay(weights, self.settings, given_zeros)
+            check_decay(weights, self.settings, given)
         except NothingLearned:
             self.run.remove_checkpoints()
             raise

@@ -166,7 +166,7 @@ def test_a_copy_of_a_run_is_refused_with_the_command_that_continues_it(w2vtrain,
 def test_a_copy_beside_the_original_is_not_continued_into_the_outputs_of_the_original(w2vtrain, stopped, tmp_path):
     shutil.copytree(stopped, tmp_path / "copy.run")
     code, said = w2vtrain("resume", "copy.run")
-    assert (code, said.endswith("would write: copy it to another folder, and resume it there\n")) == (73, True), said
+    assert (code, said.endswith("names the command that continues it\n")) == (73, True), said
 
 
 def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_continues_it(

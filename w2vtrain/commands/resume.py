@@ -75,7 +75,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     if (place := resolved(Path(cwd, request.run_folder or ""))) != folder:
         advice = f"continue it here by {elsewhere(folder, cwd, request)}"
         if place.parent == folder.parent and place.exists():  # beside the folder are the outputs of the original
-            advice = "copy it to another folder, and resume it there"
+            advice = "copy it to another folder, where `w2vtrain resume` names the command that continues it"
         raise OutputError(f"{folder}: was copied or moved from {place}, whose outputs it would write: {advice}")
     if gone := next((file for file in config.inputs if OPEN_FILE.fullmatch(file) and not Path(file).exists()), None):
         raise InputMissing(f"{gone}: a shell opened it for the run, as for <(...): repeat the `fit` command")

@@ -388,7 +388,7 @@ def trained(engine, text, schedule):
         if not math.isfinite(sum(losses)):
             raise divergence.diverged(schedule.alpha, epoch + 1)
         epochs.append((sum(losses) / sum(examples), sum(examples)))
-    divergence.check_weights(engine.weights(), schedule.alpha, schedule.epochs)
+    divergence.check_weights(engine.weights(), schedule.alpha, schedule.epochs, 1.0)
     return epochs
 
 

@@ -356,8 +356,10 @@ def test_reduced_vectors_are_saved_with_their_size(keyed, tmp_path):
 def test_reduced_vectors_with_n_grams_of_another_size_are_refused(tmp_path):
     wv = w2vtrain.FastText([["red", "green"]] * 9, vector_size=4, min_count=1, epochs=1, sample=0, bucket=99).wv
     wv.vectors = wv.vectors[:, :2]
-    with pytest.raises(
-        ValueError, match=r"2 values and n-grams of 4: save KeyedVectors.of\(wv.index_to_key, wv.vectors\)"
-    ):
-        wv.save(tmp_path / "k")
-    KeyedVectors.of(wv.index_to_key, wv.vectors).save(tmp_path / "k")
+    assert wv.most_similar("red")[0][0] == "green"
+    for use in (lambda: wv.save(tmp_path / "k"), lambda: wv["redish"], lambda: wv.most_similar("redish")):
+        with pytest.raises(ValueError, match="2 values and n-grams of 4: ngrams = None leaves the words alone"):
+            use()
+    wv.ngrams = None
+    wv.save(tmp_path / "k")
+    assert KeyedVectors.load(tmp_path / "k").get_vecattr("red", "count") == 9

@@ -59,6 +59,20 @@ def test_columns_of_codes_without_a_header_are_not_taken_for_words(tmp_path, tex
     assert list(read_pairs(path, columns)) == ROWS
 
 
+@pytest.mark.parametrize(
+    ("row", "is_clear"),
+    [("动物\t老虎\t猫\t8", False), ("pets\tcat{}\tdog{}\t7", False), ("cat{}\tdog{}\thypernym\t7", True)],
+)
+def test_a_column_between_the_words_and_the_score_is_a_category_if_it_is_repeated(tmp_path, row, is_clear):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{row.format(i, i)}\n" for i in range(1 if "动" in row else 9)))
+    if is_clear:
+        assert len(list(read_pairs(path))) == 9
+        return
+    with pytest.raises(UsageError, match="which columns have the words"):
+        list(read_pairs(path))
+
+
 def test_a_header_of_categories_is_left_out(tmp_path):
     (tmp_path / "c.tsv").write_text("word\tcategory\napple\tfruit\ncat\tanimal\n")
     assert list(read_categories(tmp_path / "c.tsv")) == [("apple", "fruit"), ("cat", "animal")]

@@ -128,6 +128,8 @@ def test_a_matrix_may_be_a_list_of_real_numbers_and_nothing_else(tmp_path):
 @example(table=(["ARROW1\0\0", "2"], np.array([[1, 2], [3, 4]], "f4")))
 @example(table=(["\u00a0", "\u2028", "\x85", "'", '"', '"a', "\\", ",", "\x1c", "[UNK]"], np.ones((10, 1), "f4")))
 @example(table=(["1", "2"], np.array([[3], [4]], "f4")))
+@example(table=([str(10**17 + 7919 * i) for i in range(4)], np.array([[0.3, 0.7]] * 4, "f4")))
+@example(table=(["10.0.0.1", "10.0.0.2"], np.array([[-0.9, 0.7], [0.2, 3.1]], "f4")))
 @example(table=(["\0", "1"], np.frombuffer(b"    1 2\n", "<f4").reshape(2, 1)))
 def test_any_words_and_finite_floats_are_read_back_bit_for_bit(tmp_path, format, table):
     if format in ("glove", "npy"):  # whose words begin a file without a signature, so that the first may look like one
@@ -250,7 +252,6 @@ def test_numbers_without_words_are_refused(tmp_path, content):
     ("content", "words"),
     [
         (b"2 2\n0.5 1.5 2.5\n0.25 3.5 4.5\n", ["0.5", "0.25"]),
-        (b"7\t1.5\t2\n12\t3.5\t4\n", ["7", "12"]),
         (b"0.5 1.5 2.5\n0.25 3.5 4.5\nthe 1.5 2.5\n", ["0.5", "0.25", "the"]),
         (b"1 1.5 2.5\n2 3.5 4.5\n", ["1", "2"]),
         (b"2\t2\n1\t1.5\t2.5\n2\t3.5\t4.5\n", ["1", "2"]),

@@ -51,6 +51,6 @@ def test_settings_of_matplotlib_in_the_working_folder_are_not_read(tmp_path, kin
         (tmp_path / "matplotlibrc").write_bytes(b"\xff\xfe: 1\n")
     (tmp_path / "counts").write_text("the 9\nof 5\na 1\n")
     words = [sys.executable, "-m", "w2vtrain", "plot", "counts", "counts", "-o", "c.svg"]
-    env = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.none"}  # as notebooks set it
+    env = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}  # as notebooks set it
     done = forked.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, (tmp_path / "c.svg").exists()) == (0, True), done.stderr

@@ -261,7 +261,6 @@ def test_a_longer_file_in_place_of_one_that_was_listed_is_an_error(tmp_path):
     path = write(tmp_path / "text", b"a b\n" * 10)
     corpus = Corpus([str(path)])
     write(tmp_path / "new", b"c d\n" * 100).replace(path)
-    os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
     with pytest.raises(DataError, match="text: was changed while it was read"):
         list(corpus.read())
 

@@ -153,8 +153,7 @@ def test_json_lines_warn_to_extract_the_text_field(text):
 
 def test_json_lines_of_arrays_warn_to_join_their_words():
     (warning,) = suspicions(lines(lambda i: f'["{sentence(1)}", "{sentence(1)}"]', 30).encode())
-    assert "JSON lines, not text" in warning
-    assert "jq -r 'join" in warning
+    assert "JSON arrays, not text: make text of them, for example with jq -r 'join" in warning
 
 
 def test_table_of_unsegmented_text_gets_both_warnings():

@@ -215,12 +215,12 @@ def export(
     folder = Path(run)
     written = Output(output, format_of(output, format_), dtype)
     written.check()
-    written.check_writable(lambda _: force)  # also by another run that is training
     code = Named(**named)
     code.allow()
     config = run_config(folder)
     config.settings = code.in_place_of(config.settings, config.home(folder))
     check_apart(written.names, folder)
+    written.check_writable(lambda _: force)  # another run, or this one, may be going to write them
     settings = settings_of(folder, config)
     if architecture_class(settings.architecture).uses_tags():
         raise UsageError(f"{run}: vectors of documents are written when the run ends: {resume_command(run)}")

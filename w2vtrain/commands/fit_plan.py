@@ -278,7 +278,6 @@ def check_files(request: FitRequest, planned: Plan) -> None:
     named = [request.read_vocab, request.init_from, request.config, settings.phrases, *settings.options.values()]
     named += filter(is_code, (settings.objective, settings.architecture))
     check_different(request.files, [*paths, *(name for name in named if name and isinstance(name, str))])
-    check_different([*map(str, request.locks.values()), *request.files], [])
     warn_repeated([file.path for file in corpus_of(planned.inputs.sources, settings).files])
     folders = [str(request.run_folder)] if request.run_folder else []
     check_outside([*request.locks, *folders], [*request.sources, *request.heldout])

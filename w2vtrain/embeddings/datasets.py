@@ -23,6 +23,8 @@ WORD_COLUMNS = (("word1", "w1", "term1"), ("word2", "w2", "term2"))
 """Names of the columns of both words."""
 CODE_LETTERS = 4
 """The longest code of a relation or a part of speech."""
+FEW_ROWS = 5
+"""Fewer rows do not show whether the cells of a column are repeated."""
 LAYOUT_LINES = 1_000
 """Lines that show which columns have the words."""
 QUOTED = re.compile(r'^"(.*)"$')
@@ -98,8 +100,8 @@ def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[s
     """Yield the two words and the score of each line, in the layouts in which evaluation sets are published.
 
     The lines are those of `rows_of`, of which the first may be a header; one without a known name is logged. The words
-    are in the columns that a header names as in WORD_COLUMNS, otherwise in the first two, unless `_have_words` takes
-    one of these for codes, such as parts of speech; the score is in the one whose name is among SCORES, otherwise in
+    are in the columns that a header names as in WORD_COLUMNS, otherwise in the first two, unless `_have_words` says
+    that these may be codes, or others words; the score is in the one whose name is among SCORES, otherwise in
     the only one after the words that has a number, or, without a header, in the first.
 
     columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1. Raise DataError,
@@ -186,23 +188,27 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
 def _have_words(rows: list[list[str]], places: list[int]) -> bool:
     """Return whether, of the columns before the score, only the first two of three places can have words.
 
-    Others may have numbers, or codes: these are short, such as `N` or `noun`, and at most as many as the longer words.
+    Others may have numbers, or codes and categories, such as `N`, `noun` or `hypernym`: most of these are repeated.
     """
     columns = [
         {row[place] for row in rows if place < len(row) and not _is_number(row[place])}
         for place in range(max(places) + 1)
     ]
-    chosen = [columns[place] for place in places[:2]]
     others = [cells for place, cells in enumerate(columns) if place not in places and cells]
 
     def longest(cells: set[str]) -> int:
         return max(map(len, cells), default=0)
 
-    def are_codes(cells: set[str], words: list[set[str]]) -> bool:
-        return longest(cells) <= CODE_LETTERS and any(len(cells) <= len(other) for other in words)
+    def are_codes(cells: set[str]) -> bool:
+        longer = (other for other in others if longest(other) > longest(cells))
+        return longest(cells) <= CODE_LETTERS and any(len(cells) <= len(other) for other in longer)
 
-    are_words = all(not are_codes(cells, [o for o in others if longest(o) > longest(cells)]) for cells in chosen)
-    return are_words and len(set(places)) == 3 and all(are_codes(cells, chosen) for cells in others)
+    def are_categories(cells: set[str]) -> bool:
+        are_few = len(rows) < FEW_ROWS and longest(cells) <= CODE_LETTERS and all(map(str.isascii, cells))
+        return are_few or 2 * len(cells) <= len(rows)
+
+    are_words = len(set(places)) == 3 and not any(are_codes(columns[place]) for place in places[:2])
+    return are_words and all(map(are_categories, others))
 
 
 def _is_number(cell: str) -> bool:

@@ -124,7 +124,8 @@ class KeyedRows:
             """If other vectors are assigned, follow their size and forget norms; rows that are added are not locked."""
             if name == "vectors":
                 self.norms, old = None, len(getattr(self, name, ()))
-                self.vector_size = np.shape(value)[-1]
+                if np.ndim(value) == 2:
+                    self.vector_size = np.shape(value)[1]
                 locks = getattr(self, "vectors_lockf", 1)
                 if np.size(locks) == old > 1 and np.shape(value)[:1] > (old,):  # one lock per row
                     self.vectors_lockf = np.append(locks, np.ones(len(value) - old, np.float32))
@@ -299,9 +300,19 @@ class KeyedRows:
             return np.array([self.get_vector(key) for key in keys], self.vectors.dtype)
         return self.vectors[np.array(rows, np.int64)]
 
+    def _fitting_ngrams(self) -> NgramVectors | None:
+        """Return the n-grams. Raise InvalidValue if the vectors were reduced to another size."""
+        if self.ngrams is not None and self.ngrams.matrix.shape[1] != self.vectors.shape[1]:
+            raise InvalidValue(
+                f"vectors of {self.vectors.shape[1]} values and n-grams of {self.ngrams.matrix.shape[1]}: ngrams = None"
+                " leaves the words alone"
+            )
+        return self.ngrams
+
     def _composed(self, key: Any) -> Vector | None:
         """Return the vector (d,) that n-grams give to an unknown key, or None."""
-        vector = self.ngrams.vector(key) if self.ngrams is not None and isinstance(key, str) else None
+        ngrams = self._fitting_ngrams() if isinstance(key, str) else None
+        vector = None if ngrams is None else ngrams.vector(key)
         return None if vector is None else vector.astype(self.vectors.dtype, copy=False)
 
     def get_vector(self, key: Key, norm: bool = False) -> Vector:
@@ -544,6 +555,8 @@ class KeyedRows:
             return
         self.allocate_vecattrs()
         order = _descending(self.expandos["count"])
+        if (order[1:] > order[:-1]).all():
+            return
         self.index_to_key = [self.index_to_key[row] for row in order.tolist()]
         self.key_to_index = {key: row for row, key in enumerate(self.index_to_key) if key is not None}
         self.vectors = self.vectors[order]
@@ -635,15 +648,11 @@ class KeyedRows:
         rows = self._filled()
         if len(self.vectors) < rows:
             raise InvalidValue(f"{rows:,} keys and {len(self.vectors):,} vectors: call resize_vectors first")
-        if self.ngrams is not None and self.ngrams.matrix.shape[1] != self.vectors.shape[1]:
-            raise InvalidValue(
-                f"vectors of {self.vectors.shape[1]} values and n-grams of {self.ngrams.matrix.shape[1]}: save"
-                " KeyedVectors.of(wv.index_to_key, wv.vectors), which has the words alone"
-            )
+        ngrams = self._fitting_ngrams()
         self.allocate_vecattrs()
         attributes = {name: values[:rows] for name, values in self.expandos.items()}
         keys = self.index_to_key[:rows]
-        save_keys(Path(fname_or_handle), keys, self.vectors[:rows], attributes, self.ngrams)
+        save_keys(Path(fname_or_handle), keys, self.vectors[:rows], attributes, ngrams)
 
     @classmethod
     def load(cls, fname: str | Path, mmap: str | None = None) -> Self:

@@ -4,6 +4,7 @@ This module does not train or resume (checkpoint_file.py keeps the state of a ru
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -54,9 +55,10 @@ class Model(ModelParts):
 
     wv : KeyedVectors
         The vectors that queries use, with gensim's queries. They share memory with `input` if these are the vectors:
-        `save` then writes what was changed in place, such as by ``model.wv[word] = vector``; others are read-only.
-        After other changes (words added or sorted, ``wv.vectors`` assigned, attributes set), the model cannot be saved
-        or trained further: ``wv.save`` writes them, and ``dataclasses.replace(model)`` is a model without them.
+        `save` then writes what was changed in place, such as by ``model.wv[word] = vector``; blends are read-only.
+        After other changes (words added or sorted, ``wv.vectors`` assigned, attributes of words set), the model cannot
+        be saved or trained further: ``wv.save`` writes them, and ``dataclasses.replace(model)`` is a model without
+        them.
     dv : KeyedVectors
         The vectors of documents, if the model was trained on `Documents`.
 
@@ -114,7 +116,7 @@ class Model(ModelParts):
 
     @cached_property
     def _rows(self) -> NDArray[np.float32]:
-        """The matrix of `wv`: `input` itself, not a view of it, so that copies of the model share memory, too."""
+        """The matrix of `wv`: `input` itself if it is exported; blends are read-only."""
         vectors = self._exported()
         if isinstance(vectors, np.ndarray):
             return vectors
@@ -132,11 +134,20 @@ class Model(ModelParts):
             same = keyed.expandos.keys() == attributes.keys() and all(
                 np.array_equal(keyed.expandos[attribute], values) for attribute, values in attributes.items()
             )
-            if keyed.vectors is not rows or keyed.index_to_key != words or not same:
+            if keyed.vectors is not rows or keyed.index_to_key != list(words) or not same:
                 raise UsageError(
-                    f"model.{name} has changes that the model itself does not have: save them with"
+                    f"model.{name} has other words, vectors or attributes than the model: save these with"
                     f" model.{name}.save(...); dataclasses.replace(model) is the model without them"
                 )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is copied: `wv` and `dv` only if they were changed; otherwise, they are made again."""
+        state = dict(vars(self))
+        with suppress(UsageError):
+            self.check_unchanged()
+            for name in ("wv", "dv", "_rows"):
+                state.pop(name, None)
+        return state
 
     @property
     def documents(self) -> tuple[list[str], NDArray[np.float32]]:
@@ -290,7 +301,7 @@ class Model(ModelParts):
         Raises
         ------
         UsageError
-            If `export` is none of these, or `wv` or `dv` was changed: see there.
+            If `export` is none of these.
         DataError
             If words have no output vectors, and these are requested.
 
@@ -301,7 +312,6 @@ class Model(ModelParts):
         >>> w2vtrain.write_vectors("vectors.txt", model.words, model.vectors(), force=True)
 
         """
-        self.check_unchanged()
         return self._exported(export)[:].copy()
 
 
@@ -339,9 +349,9 @@ def save_model(path: str | Path, model: Model, force: bool = False, claim: Claim
     """
     if clash := sorted(set(MODEL_TENSORS) & set(model.arrays)):
         raise UsageError(f"{path}: an extra array cannot be named {clash[0]!r}")
-    model.check_unchanged()
     words = encode_words(model.words, path, spaces=True)
     check_parts(model, path)
+    model.check_unchanged()
     try:
         metadata = {name: json_text(getattr(model, name)) for name in ("settings", "record")}
     except TypeError as error:
@@ -361,8 +371,8 @@ def save_as(form: str, path: str | Path, model: Model, force: bool = False, clai
     if form == "model":
         save_model(path, model, force, claim)
     else:
-        model.check_unchanged()
         check_parts(model, path)
+        model.check_unchanged()
         write_parts(path, model, force, claim)
 
 

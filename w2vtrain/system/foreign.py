@@ -18,10 +18,11 @@ PICKLE = (
     " same name: Word2Vec, FastText, Doc2Vec or KeyedVectors"
 )
 TAR = f"a tar archive, {UNPACK}"
+PARTS = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"word/", b"xl/", b"ppt/", b"mimetypeapplication/")
+"""How the first name in a zip archive begins if it is a document of an office program, or a book."""
 CHECKSUM = slice(148, 156)
 """Where the header of a tar archive has its checksum, in octal digits."""
 KINDS = (
-    (30, (b"[Content_Types].xml", b"_rels/", b"docProps/", b"mimetypeapplication/"), f"a document, {EXTRACT}"),
     (0, (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"), f"a zip archive, {UNPACK}"),
     (257, (b"ustar",), TAR),
     (0, (b"!<arch>\n",), f"an ar archive, {UNPACK}"),
@@ -49,6 +50,8 @@ KINDS = (
 
 def foreign(head: bytes) -> str | None:
     """Return what data are that begin with `head`, decompressed, and what to do about it; None for other data."""
+    if head.startswith(b"PK") and head.startswith(PARTS, 30):
+        return f"a document, {EXTRACT}"
     known = next((kind for at, magic, kind in KINDS if head.startswith(magic, at)), None)
     return TAR if known is None and _is_old_tar(head) else known
 
@@ -57,7 +60,7 @@ def _is_old_tar(head: bytes) -> bool:
     """Return whether data begin with the header of a tar archive before POSIX, which has no signature."""
     head = head[:HEAD_BYTES]
     digits = head[CHECKSUM].strip(b" \0")
-    if len(head) < HEAD_BYTES or not re.fullmatch(rb"[0-7]+", digits):
+    if len(head) < HEAD_BYTES or b"\0" not in head or not re.fullmatch(rb"[0-7]+", digits):
         return False
     return sum(head) - sum(head[CHECKSUM]) + 8 * ord(" ") == int(digits, 8)
 

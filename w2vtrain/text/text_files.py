@@ -149,8 +149,8 @@ class Reader(Blocks):
             with suppress(OSError), _open(file.path) as stream:  # it may be removed after it was opened
                 size, modified, digest = file.listed
                 now = os.fstat(stream.fileno())
-                grew = now.st_size > size and _digest(stream, size) == digest
-                if now.st_size >= size and now.st_mtime_ns != modified and not grew:
+                is_touched = now.st_size == size and now.st_mtime_ns != modified
+                if is_touched or (now.st_size >= size and _digest(stream, size) != digest):
                     raise DataError(f"{file.path}: was changed while it was read: start again when it is complete")
 
     def _lines(self, file: File) -> Iterator[bytes]:
@@ -371,13 +371,15 @@ def _file(path: str) -> File:
         if not stat.S_ISREG(status.st_mode):
             return File(path, None)
         with _open(path) as stream:
-            return File(path, status.st_size, listed=(status.st_size, status.st_mtime_ns, _digest(stream)))
+            return File(
+                path, status.st_size, listed=(status.st_size, status.st_mtime_ns, _digest(stream, status.st_size))
+            )
     except (OSError, ValueError) as error:
         raise _missing(path, error) from error
 
 
-def _digest(stream: BinaryIO, size: int = LISTED_BYTES) -> int:
-    """Return the checksum of the first LISTED_BYTES of a file, or of the first `size` if these are fewer."""
+def _digest(stream: BinaryIO, size: int) -> int:
+    """Return the checksum of the first LISTED_BYTES of a file that had `size` bytes when it was listed."""
     return zlib.crc32(stream.read(min(LISTED_BYTES, size)))
 
 

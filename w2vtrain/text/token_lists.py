@@ -213,13 +213,15 @@ def _is_iterable(value: object) -> bool:
 
 def _words(sentence: Iterable[str], index: int) -> list[str]:
     """Return the words of a sentence as a new list: the iterable may change its own after yielding it."""
+    if isinstance(sentence, list | tuple):
+        return list(sentence)
     is_table = hasattr(type(sentence), "columns")  # a data frame, as pandas reads a file in parts
     if isinstance(sentence, Mapping) or is_table or not _is_iterable(sentence):
         text = "row['text']" if isinstance(sentence, Mapping) else "text"
-        loop = " for part in parts for text in part['text']" * is_table
+        words = f"{text}.split()" if not is_table else "(text.split() for part in parts for text in part['text'])"
         raise TokenError(
             f"sentences[{index}] is {shown(sentence)}: each sentence must be a list of words, such as"
-            f" ['first', 'sentence'], or {text}.split(){loop}"
+            f" ['first', 'sentence'], or {words}"
         )
     return list(sentence)
 

@@ -47,17 +47,18 @@ class Given(NamedTuple):
     largest: float
 
 
-def check_weights(weights: Weights, alpha: float, epochs: int, limit: float = math.inf) -> None:
-    """Raise Diverged if an input or output weight is NaN, infinite or beyond `limit`, or another array contains NaN.
+def check_weights(weights: Weights, alpha: float, epochs: int, usual: float) -> None:
+    """Raise Diverged if an input or output weight is NaN, infinite or too large, or another array contains NaN.
 
-    Other arrays may contain -inf: the objective's arrays can hold log 0.
+    usual: the size of large weights, which those here may exceed MAX_WEIGHT times. Other arrays may contain -inf: the
+    objective's arrays can hold log 0.
     """
     largest = largest_weight(weights)
     others = (array for array in weights.arrays.values() if array.dtype.kind == "f")
     if not math.isfinite(largest) or any(np.isnan(array).any() for array in others):
         raise diverged(alpha, epochs)
-    if largest > limit:
-        raise diverged(alpha, epochs, f"a weight is {largest:.2g}, where the largest after training are near 1")
+    if largest > MAX_WEIGHT * usual:
+        raise diverged(alpha, epochs, f"a weight is {largest:.2g}, where the largest should be near {usual:.2g}")
 
 
 def largest_weight(weights: Weights) -> float:
@@ -71,8 +72,7 @@ def check_given(weights: Weights, settings: Settings) -> Given:
     largest = largest_weight(weights)
     if not math.isfinite(largest):
         raise Diverged(
-            "weights are NaN or infinite before training begins, as after training that diverged: build or load the"
-            " model again"
+            "weights are NaN or infinite before training begins, as after training that diverged: start from others"
         )
     return Given(zeros(weights) if settings.weight_decay else 0, largest)
 
@@ -130,8 +130,11 @@ class Losses:
             self.reports += 1
             self.lowest, self.highest = min(self.lowest, mean), max(self.highest, mean)
 
-    def check(self, state: State, settings: Settings, more_words: str) -> None:
-        """Raise NothingLearned if there was no example, or no effect. more_words: see `Inputs.more_words`."""
+    def check(self, state: State, settings: Settings, more_words: str, given: Given | None = None) -> None:
+        """Raise NothingLearned if there was no example, or no effect. more_words: see `Inputs.more_words`.
+
+        A loss of 0 is no effect, unless weights were given, which may have learned all that there is to learn.
+        """
         if not state.passed and settings.seconds is not None:
             raise NothingLearned(
                 f"nothing was learned: {spelled('seconds', settings.seconds)} ended before any words were trained on;"
@@ -143,7 +146,7 @@ class Losses:
                 f" words, {more_words}, and a line needs at least two words"
             )
         is_same = self.reports >= MIN_REPORTS and math.isclose(self.lowest, self.highest, rel_tol=SAME_LOSS)
-        if is_same or (self.reports and self.lowest == self.highest == 0):
+        if is_same or (self.reports and self.lowest == self.highest == 0 and given is None):
             raised = f"raise {' or '.join([*_causes(settings), spelled('vector_size')])}, or " * bool(self.highest)
             raise NothingLearned(
                 f"nothing was learned: the mean loss of all {self.reports:,} parts of the text was {self.highest:.4g};"

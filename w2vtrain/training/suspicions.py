@@ -87,16 +87,19 @@ def _json(sample: bytes, lines: list[bytes]) -> str | None:
             "a JSON array, not text: write one record per line, for example with jq -c '.[]', and name the field with"
             f" the text with {spelled('column')}"
         )
-    objects = sum(map(_is_object, lines))
-    if objects < max(1, SAME_FORMAT_SHARE * len(lines)):
+    records = sum(map(_is_record, lines))
+    if records < max(1, SAME_FORMAT_SHARE * len(lines)):
         return None
-    arrays = "; of arrays of words, make text with jq -r 'join(\" \")'" * lines[0].lstrip().startswith(b"[")
-    return f"JSON lines, not text: name the field with the text with {spelled('column')}{arrays}"
+    if lines[0].lstrip().startswith(b"["):
+        return "JSON arrays, not text: make text of them, for example with jq -r 'join(\" \")'"
+    return f"JSON lines, not text: name the field with the text with {spelled('column')}"
 
 
-def _is_object(line: bytes) -> bool:
+def _is_record(line: bytes) -> bool:
+    """Return whether a line is a JSON object, or an array that begins with a string."""
     with suppress(orjson.JSONDecodeError):
-        return line.lstrip().startswith((b"{", b"[")) and isinstance(orjson.loads(line), dict | list)
+        value = orjson.loads(line) if line.lstrip().startswith((b"{", b"[")) else None
+        return isinstance(value, dict) or (isinstance(value, list) and isinstance((value or [None])[0], str))
     return False
 
 

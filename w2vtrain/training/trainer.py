@@ -27,7 +27,6 @@ from w2vtrain.text.token_lists import TINY
 from w2vtrain.training.checkpoint_file import BEST, Checkpoint
 from w2vtrain.training.compiling import Announcement, check_rows, compile_engine
 from w2vtrain.training.divergence import (
-    MAX_WEIGHT,
     Given,
     Losses,
     check_decay,
@@ -375,13 +374,12 @@ class Trainer:
     def check(self, given: Given | None) -> None:
         """Check what was learned, and warn or raise as `train` does."""
         weights = self.early_stopping.chosen(self.engine.weights)
-        largest = MAX_WEIGHT * max(1.0, given.largest if given else 0.0)
-        check_weights(weights, self.schedule.alpha, self.state.epoch, largest)
+        check_weights(weights, self.schedule.alpha, self.state.epoch, max(1.0, given.largest if given else 0.0))
         untrained = self.engine.objective.untrained_loss()
         if warning := loss_warning(self.state.last, untrained, self.settings):
             self.events.warning(warning)
         try:
-            self.losses.check(self.state, self.settings, self.more_words)
+            self.losses.check(self.state, self.settings, self.more_words, given)
             check_decay(weights, self.settings, given)
         except NothingLearned:
             self.run.remove_checkpoints()

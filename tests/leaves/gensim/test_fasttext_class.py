@@ -139,7 +139,7 @@ def test_vectors_that_ngrams_do_not_yield_are_kept(model, tmp_path, change, afte
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_training_from_vectors_that_are_not_finite_diverges(model, value):
     model.wv.vectors[0] = value
-    with pytest.raises(Diverged, match=r"NaN or infinite before training begins.*build or load the model again"):
+    with pytest.raises(Diverged, match=r"NaN or infinite before training begins.*building or loading the model again"):
         model.train(SENTENCES, total_examples=900, epochs=1)
     stored = FastText(SENTENCES, **ABOUT).to_model()
     stored.input[0] = value

@@ -86,7 +86,10 @@ def test_spaces_in_names_become_underscores_where_tabs_or_commas_separate_fields
     assert sorted(read(tmp_path, "New York,  San  José \nRome,New York\n").names) == ["New_York", "Rome", "San_José"]
     assert sorted(read(tmp_path, "New York\tRome, Italy\n").names) == ["New_York", "Rome,_Italy"]
     assert sorted(read(tmp_path, "Apollo 11\tSaturn 5\n").names) == ["Apollo_11", "Saturn_5"]
-    assert sorted(read(tmp_path, "<http://x/a> <http://x/b>\n").names) == ["<http://x/a>", "<http://x/b>"]
+    assert sorted(read(tmp_path, "Python 3.11\tPython 3.12\t1.5\n").names) == ["Python_3.11", "Python_3.12"]
+    assert sorted(read(tmp_path, "Rome,New York,3\nParis,Rome,2\n").names) == ["New_York", "Paris", "Rome"]
+    for names in (["<http://x/a>", "<http://x/b>"], ["<urn:x:a>", "<urn:x:b>"]):
+        assert sorted(read(tmp_path, f"{names[0]} {names[1]}\n").names) == names
     assert sorted(read(tmp_path, '" New York ","Rome, Italy"\n').names) == ["New_York", "Rome,_Italy"]
 
 
@@ -144,7 +147,7 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b 1,500\n", 1, "the weight has a decimal comma: write 1.500, or 1500 if it means that"),
         ("52.13,13.84 52.76,13.25\n", 1, "commas separate fields, and these nodes seem to have commas in them"),
         ("0\t1 0.056\n", 1, "tabs separate fields, so 1_0.056 would be one name: separate all by tabs"),
-        ("a\tb 2.5\n", 1, "tabs separate fields, so b_2.5 would be one name"),
+        ("a\tb -2e-5\n", 1, "tabs separate fields, so b_-2e-5 would be one name"),
         ("a b 1,000.5\n", 1, "the weight has commas between its digits: write 1000.5"),
         (
             "% sym positive\n1 2\t5\t1095135831\n",

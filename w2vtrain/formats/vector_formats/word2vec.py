@@ -17,11 +17,6 @@ from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES
 HEADER = re.compile(rb"(?:\xef\xbb\xbf)?([-+]?\d{1,18})[ \t]+([-+]?\d{1,18})[ \t]*\r?\n")
 # Bytes that do not occur in text: all below space, except for white space.
 CONTROL, NEWLINE = re.compile(rb"[\x00-\x08\x0e-\x1f]"), ord("\n")
-NUMERALS = b"0123456789.+-eE \t\r\n"
-"""The bytes of numbers and of what separates them."""
-NUMERAL_SHARE, CONTROL_SHARE = 0.6, 0.01
-"""The least share of NUMERALS and the largest of control bytes in text that is not UTF-8. Of the bytes of vectors in
-binary, about 1 in 12 is a control byte, and fewer are numerals."""
 
 DECIMAL = rb"[-+]?(\d+\.\d*|\.\d+|\d+(?=e))(e[-+]?\d+)?"
 """A number that is not written as an integer. `text.write` writes all numbers so, and most programs do."""
@@ -69,19 +64,17 @@ def _is_text(data: bytes, dim: int, whole: bool) -> bool:
     del first[len(first) - (not whole) :]  # which may be cut off
     if any(row_values(row, dim) is not None for row in first[: FIRST_LINES if dim > 1 else 1]):
         return True
-    return _looks_like_text(data)
+    ends = [numbers_at_end(row.split()) for row in first if row.strip()]  # those of text with errors, in any encoding
+    return (bool(ends) and min(ends) >= min(dim, 2)) or _looks_like_text(data)
 
 
 def _looks_like_text(data: bytes) -> bool:
-    controls, others = len(CONTROL.findall(data)), len(data.translate(None, NUMERALS))
-    if controls <= CONTROL_SHARE * len(data) and len(data) - others >= NUMERAL_SHARE * len(data):
-        return True
     try:
         data.decode()
     except UnicodeDecodeError as error:
         if error.reason != "unexpected end of data":
             return False
-    return controls == 0
+    return CONTROL.search(data) is None
 
 
 def numbers(text: bytes) -> NDArray[np.float32] | None:
@@ -110,14 +103,10 @@ def is_matrix(head: bytes, whole: bool) -> bool:
     """Return whether data that start with `head` are rows of numbers without words, and without a line "V d".
 
     Words may be numbers, too. But if each row begins with a number that is no integer, or if tabs separate nothing but
-    numbers, there are no words, unless distinct integers, such as nodes, stand before numbers with points.
+    numbers, there are no words.
     """
-    lines = whole_lines(head, whole)
-    if HEADER.match(head) or not lines or not all(map(_only_numbers, lines)):
-        return False
-    rows = [line.split() for line in lines]
-    names = {row[0] for row in rows if INTEGER.fullmatch(row[0])}
-    return len(names) < len(rows) or all(INTEGER.fullmatch(field) for row in rows for field in row[1:])
+    rows = whole_lines(head, whole)
+    return HEADER.match(head) is None and bool(rows) and all(map(_only_numbers, rows))
 
 
 def names_columns(head: bytes, whole: bool) -> bool:

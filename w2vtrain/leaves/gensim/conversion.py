@@ -143,7 +143,8 @@ def _take_ngrams(wv: Any, theirs: Any) -> None:
     wv.adjust_vectors()
     composed = wv.vectors[:known]
     set_later = np.ones(len(vectors), bool)
-    set_later[:known] = ~np.isclose(composed, vectors[:known], ROUNDING, ROUNDING * np.abs(composed).max()).all(axis=1)
+    difference, size = np.abs(vectors[:known] - composed).max(axis=1), np.abs(composed).max(axis=1)
+    set_later[:known] = difference > ROUNDING * size
     wv.vectors[set_later] = vectors[set_later]
 
 

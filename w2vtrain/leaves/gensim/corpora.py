@@ -106,6 +106,7 @@ class Listed:
 
 def _words(sentence: Any) -> list[Any]:
     """Return the words of a sentence that is neither a list, a tuple nor a string, such as a NumPy array."""
-    if isinstance(sentence, Iterator | Mapping) or not isinstance(sentence, Iterable):
+    is_table = hasattr(type(sentence), "columns")  # a data frame, as pandas reads a file in parts
+    if isinstance(sentence, Iterator | Mapping) or is_table or not isinstance(sentence, Iterable):
         raise TypeError(f"each sentence must be a list of words, not {type(sentence).__name__}")
     return list(sentence)

@@ -13,7 +13,7 @@ from w2vtrain.architectures import architecture_class
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.engines.base import Engine
 from w2vtrain.engines.window_engine import WindowEngine
-from w2vtrain.errors import ConfigError, InvalidValue, NothingLearned
+from w2vtrain.errors import ConfigError, Diverged, InvalidValue, NothingLearned
 from w2vtrain.leaves.gensim.callbacks import call
 from w2vtrain.leaves.gensim.corpora import Reading
 from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
@@ -187,6 +187,8 @@ class Learner:
             train(Plan.of(Inputs(source, encoded=encoded), settings), events=events, prepare=self.prepare)
         except NothingLearned as error:
             logger.warning("nothing was learned: %s", error)
+        except Diverged as error:
+            raise Diverged(f"{error}, after building or loading the model again") from error
         finally:
             self.model.matrices.fetch(self.model.wv)
             self.model.matrices.release()

@@ -32,14 +32,16 @@ LATE_COMMENT = (
 )
 COMMA = re.compile(rb"\s*[^\s,;]+[\s;]+[^\s,;]+[\s;]+([-+]?\d+(?:,\d+)+(\.\d+)?)\s*")
 """An edge whose weight has commas, which would otherwise separate two nodes."""
-SPACED_NUMBERS = re.compile(rb" *(?:\d+(?: +\d+)+|\S+ +\d*\.\d+(?:e[-+]?\d+)?) *", re.IGNORECASE)
-"""A name that is more than one number, or ends with a weight: files of KONECT separate only some fields by tabs."""
-NAMES_WITH_COMMAS = re.compile(rb"\s*[^\s,]+(,[^\s,]+)+\s+[^\s,]+(,[^\s,]+)+(\s+[^\s,]+)?\s*")
-"""An edge whose nodes have commas, such as coordinates, if white space separates it."""
+SPACED_NUMBERS = re.compile(rb" *\d+(?: +\d+)+ *")
+"""A name that is more than one number, as in the files of KONECT that separate nodes by spaces and the rest by tabs."""
+SPACED_WEIGHT = re.compile(rb" *\S+ +[-+]?(?:\d+\.\d*|\.\d+|\d+(?=e))(?:e[-+]?\d+)? *", re.IGNORECASE)
+"""A node and a number that is no integer, as the last of two fields."""
+NAMES_WITH_COMMAS = re.compile(rb"\s*[^\s,]+,[-+.\d]+\s+[^\s,]+,[-+.\d]+(\s+[^\s,]+)?\s*")
+"""An edge between coordinates or other names that end with a comma and a number, if white space separates it."""
 MATRIX_MARKET = b"%%MatrixMarket"
 """How files of that format begin. Their first line that is no comment has sizes, and would pass for an edge."""
 NO_EDGE_LIST = re.compile(
-    rb"(?P<Pajek>\*(?:vertices|network|arcs|edges)\b)|(?P<XML><[?!]?[a-z](?!\w*://))|(?P<GML>graph\s*\[)"
+    rb"(?P<Pajek>\*(?:vertices|network|arcs|edges)\b)|(?P<XML><[?!]?[a-z][\w-]*(?::[\w-]+)?(?:[\s/>]|$))|(?P<GML>graph\s*\[)"
     rb"|(?P<DOT>(?:strict\s+)?(?:di)?graph\b.*\{)|(?P<JSON>\{\s*(\"|$))", re.IGNORECASE
 )  # fmt: skip
 """How files of other formats begin."""
@@ -217,12 +219,15 @@ def misread(edge: bytes, separator: bytes, comments: list[bytes]) -> str | None:
         whole, point = (comma[1].replace(b",", mark).decode() for mark in (b"", b"."))
         if comma[2] or comma[1].count(b",") > 1:
             return f"the weight has commas between its digits: write {whole}"
-        is_either = len(point) - point.index(".") == 4
+        is_either = re.fullmatch(r"[-+]?[1-9]\d{0,2}\.\d{3}", point) is not None
         return f"the weight has a decimal comma: write {point}{f', or {whole} if it means that' * is_either}"
     if separator == b"," and NAMES_WITH_COMMAS.fullmatch(edge):
         return "commas separate fields, and these nodes seem to have commas in them: separate fields by tabs"
-    names = [plain for _, plain in cells_in(edge, separator)[:2]] if separator != b" " else []
-    if spaced := next(filter(SPACED_NUMBERS.fullmatch, names), None):
+    cells = [plain for _, plain in cells_in(edge, separator)] if separator != b" " else []
+    spaced = next(filter(SPACED_NUMBERS.fullmatch, cells[:2]), None)
+    if spaced is None and len(cells) == 2 and SPACED_WEIGHT.fullmatch(cells[1]):
+        spaced = cells[1]
+    if spaced is not None:
         one, separators = b"_".join(spaced.split()).decode(), SEPARATORS[separator]
         return f"{separators} separate fields, so {one} would be one name: separate all by {separators}, or write {one}"
     return None

@@ -235,6 +235,29 @@ def test_datasets_are_read_without_their_other_columns(tmp_path):
     assert read(column_of(chosen, "text")) == read(column_of(pa.array(TEXTS[50:10:-1])))
 
 
+class Streamed:
+    """A dataset of Hugging Face, made by map() of another: it has no column names before its rows are read."""
+
+    column_names = None
+
+    def with_format(self, name):
+        assert name == "arrow"
+        return self
+
+    def iter(self, batch_size):
+        rows = pa.table({"text": TEXTS, "words": [["a b", "c"]] * len(TEXTS), "more": [{"text": each} for each in TEXTS]})
+        return (pa.Table.from_batches([batch]) for batch in rows.to_batches(batch_size))
+
+
+@pytest.mark.parametrize("column", ["text", "more.text"])
+def test_datasets_without_column_names_are_read(column):
+    assert read(column_of(Streamed(), column)) == read(column_of(pa.array(TEXTS)))
+    with pytest.raises(UsageError, match="name the column to read .*; the columns are: 'text', 'words', 'more'"):
+        read(column_of(Streamed()))
+    with pytest.raises(DataError, match="no column 'none'; the columns are: 'text', 'words', 'more'"):
+        read(column_of(Streamed(), "none"))
+
+
 def test_python_trains_the_vectors_of_the_text_file(tmp_path, text_file):
     path = write(table(), tmp_path / "t.parquet")
     about = {"vector_size": 5, "epochs": 1, "min_count": 1, "threads": 1}

@@ -245,14 +245,15 @@ class Streamed:
         return self
 
     def iter(self, batch_size):
-        rows = pa.table({"text": TEXTS, "words": [["a b", "c"]] * len(TEXTS), "more": [{"text": each} for each in TEXTS]})
+        more = [{"text": text} for text in TEXTS]
+        rows = pa.table({"text": TEXTS, "words": [["a b", "c"]] * len(TEXTS), "more": more})
         return (pa.Table.from_batches([batch]) for batch in rows.to_batches(batch_size))
 
 
 @pytest.mark.parametrize("column", ["text", "more.text"])
 def test_datasets_without_column_names_are_read(column):
     assert read(column_of(Streamed(), column)) == read(column_of(pa.array(TEXTS)))
-    with pytest.raises(UsageError, match="name the column to read .*; the columns are: 'text', 'words', 'more'"):
+    with pytest.raises(UsageError, match=r"name the column to read .*; the columns are: 'text', 'words', 'more'"):
         read(column_of(Streamed()))
     with pytest.raises(DataError, match="no column 'none'; the columns are: 'text', 'words', 'more'"):
         read(column_of(Streamed(), "none"))
@@ -481,7 +482,7 @@ def test_a_frame_needs_a_column_and_a_series_has_none(tmp_path, text_file):
     with pytest.raises(UsageError, match="has no effect on lists of words"):
         column_of([["a"]], "text")
     for column in (None, "text"):
-        with pytest.raises(TokenError, match=r"the corpus is a LazyFrame: pass a data frame, such as lazy\.collect\(\)"):
+        with pytest.raises(TokenError, match=r"a LazyFrame: pass a data frame, such as lazy\.collect\(\)"):
             w2vtrain.train(polars.LazyFrame({"text": ["a b"]}), column=column)
     for library in (pandas, polars):
         with pytest.raises(

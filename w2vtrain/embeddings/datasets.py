@@ -106,13 +106,15 @@ def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[s
     The lines are those of `rows_of`, of which the first may be a header; one without a known name is logged. The words
     are in the columns that a header names as in WORD_COLUMNS, otherwise in the first two, unless `_have_words` takes
     one of these for codes, such as parts of speech; the score is in the one whose name is among SCORES, otherwise in
-    the only one after the words that has a number, or, without a header, in the first.
+    the only one after the words that has a number, or, without a header, in the first. Two columns of numbers whose
+    names are among SCORES and JUDGMENTS are not clear.
 
-    columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1. Raise DataError,
-    naming the line, for any other line, and UsageError for columns that do not exist or are not clear.
+    columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1; with numbers,
+    lines at the beginning that start with "#" and have no number are comments, too. Raise DataError, naming the line,
+    for any other line, and UsageError for columns that do not exist or are not clear.
     """
     rows = rows_of(path)
-    if columns and columns.replace(",", "").replace(" ", "").isdecimal():  # as above the annotated WordSim353
+    if columns and columns.replace(",", "").replace(" ", "").isdecimal():  # as for WordSim353 with relations
         rows = dropwhile(lambda row: row[1].startswith("#") and not any(map(_is_number, _cells(row[1]))), rows)
     lines = ((number, line, _cells(line)) for number, line in rows)
     start = list(islice(lines, LAYOUT_LINES))

@@ -190,7 +190,7 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
         numbers = [place for place, cell in enumerate(second) if place >= after and _is_number(cell)]
         places.append((named + numbers + [after])[0])
         are_words_clear = is_header or _have_words(rows[1:] or rows, places)
-        rivals = [place for place in numbers if {*names[place : place + 1]} & {*SCORES, *JUDGMENTS}]
+        rivals = [place for place in numbers if place < len(names) and names[place] in (*SCORES, *JUDGMENTS)]
         if not are_words_clear or len(rivals) > 1 or (not (is_data or named) and len(numbers) > 1):
             raise UsageError(
                 f"{path}: it is not clear which columns have the words and the score: name them as"

@@ -325,7 +325,7 @@ def test_what_is_neither_paths_nor_lists_of_words_is_refused(corpus):
         ([["a", "b"], str(corpus)], r"sentences\[1\] is .*: each sentence must be a list of words"),
         ((path for path in [corpus]), r"sentences\[0\] is .*: each sentence must be a list of words"),
         (7, "expected an iterable of sentences, each of them a list of words, got 7"),
-        ({"train": [["a", "b"]]}, r"the corpus is a dict: pass one of its values, such as data\['train'\], or list\("),
+        ({"train": [["a", "b"]]}, r"^the dict: pass one of its values, such as data\['train'\], or list\("),
     ):
         for column in (None, "text") if isinstance(wrong, dict) else (None,):
             with pytest.raises(TokenError, match=message):

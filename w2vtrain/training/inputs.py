@@ -166,7 +166,7 @@ def sources_of(texts: Texts) -> Sources:
     if isinstance(texts, Generator | Source | HasSource):  # in this order: looking for a source's size opens files
         return texts  # type: ignore[return-value]
     if instead := _instead(texts):
-        raise TokenError(f"the corpus is a {type(texts).__name__}: pass {instead}")
+        raise TokenError(f"the {type(texts).__name__}: pass {instead}")
     if not isinstance(texts, Sequence) or (texts and not isinstance(texts[0], str | PathLike)):
         return Sentences(texts)  # type: ignore[arg-type]
     paths = []

@@ -482,7 +482,7 @@ def test_a_frame_needs_a_column_and_a_series_has_none(tmp_path, text_file):
     with pytest.raises(UsageError, match="has no effect on lists of words"):
         column_of([["a"]], "text")
     for column in (None, "text"):
-        with pytest.raises(TokenError, match=r"a LazyFrame: pass a data frame, such as lazy\.collect\(\)"):
+        with pytest.raises(TokenError, match=r"the LazyFrame: pass a data frame, such as lazy\.collect\(\)"):
             w2vtrain.train(polars.LazyFrame({"text": ["a b"]}), column=column)
     for library in (pandas, polars):
         with pytest.raises(

@@ -325,9 +325,12 @@ def test_what_is_neither_paths_nor_lists_of_words_is_refused(corpus):
         ([["a", "b"], str(corpus)], r"sentences\[1\] is .*: each sentence must be a list of words"),
         ((path for path in [corpus]), r"sentences\[0\] is .*: each sentence must be a list of words"),
         (7, "expected an iterable of sentences, each of them a list of words, got 7"),
+        ({"train": [["a", "b"]]}, r"^the dict: pass one of its values, such as data\['train'\], or list\("),
     ):
-        with pytest.raises(TokenError, match=message):
-            w2vtrain.train(wrong, **SMALL)
+        for column in (None, "text") if isinstance(wrong, dict) else (None,):
+            with pytest.raises(TokenError, match=message):
+                w2vtrain.train(wrong, column=column, **SMALL)
+    assert w2vtrain.train({("a", "b"): 1, ("b", "c"): 1}, **SMALL | {"min_count": 1}).counts.sum() == 4
 
 
 def test_an_exception_of_the_iterable_reaches_the_caller(corpus):

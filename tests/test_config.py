@@ -1,5 +1,6 @@
 """Settings from flags, environment and files: precedence, checks and messages."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -107,6 +108,7 @@ def test_all_problems_are_reported_at_once():
     [
         ("windw = 3", "did you mean 'window'"),
         ("window = ", "not TOML"),
+        (gzip.compress(b"window = 3", mtime=0), "compressed: decompress it$"),
         ("window = 3".encode("utf-16"), "UTF-16 or UTF-32 at byte 0, expected UTF-8: convert it with iconv"),
         (f"window = {'9' * 5000}", "not TOML: .*: value has 5000 digits$"),
         ("[objective]\nnaem = 'hs'", "did you mean 'name'"),

@@ -257,11 +257,12 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     Raise ConfigError if the file is not TOML or is too large, and InputMissing if it cannot be read. The names and
     values of settings are checked with those of other sources.
     """
-    from w2vtrain.system.foreign import foreign  # these are not needed for --help
+    from w2vtrain.system.compression import recognize  # these are not needed for --help
+    from w2vtrain.system.foreign import foreign
     from w2vtrain.system.reading import read_small
 
     content = read_small(path, MAX_TOML_BYTES, ConfigError, ": too many for a settings file; name another file")
-    if kind := foreign(content):
+    if kind := "compressed: decompress it" if recognize(content) else foreign(content):
         raise ConfigError(f"{path}: {kind}")
     try:
         text = content.decode("utf-8-sig")

@@ -1,5 +1,6 @@
 """The commands `similarity` and `vector`, and which words `analogy` adds; `neighbors` is in test_cli.py."""
 
+import gzip
 import json
 
 import numpy as np
@@ -39,6 +40,15 @@ def test_similarity_prints_the_cosine_for_arguments_and_lines_alike(run):
 def test_stdin_without_words_is_reported(command, run):
     warning = "w2vtrain: warning: there are no words on stdin: nothing was looked up\n"
     assert run(command, "v.bin", stdin="") == (0, "", warning)
+
+
+@pytest.mark.parametrize("command", ["neighbors", "vector"])
+def test_words_on_stdin_are_decompressed_and_archives_refused(command, run):
+    words = "king\né\n"
+    assert run(command, "v.bin", stdin=gzip.compress(words.encode())) == run(command, "v.bin", stdin=words)
+    code, out, err = run(command, "v.bin", stdin=b"PK\x03\x04" + words.encode())
+    assert (code, out) == (65, "")
+    assert "standard input: a zip archive, not text: unpack it" in err
 
 
 def test_similarity_names_what_has_no_answer_and_goes_on(run):

@@ -174,6 +174,13 @@ def test_added_vectors_extend_the_table_and_its_attributes(keyed):
     assert keyed.get_vector("b", norm=True).tolist() == [0.5] * 4  # and are computed again
 
 
+def test_keys_may_be_an_array_when_vectors_are_added(keyed):
+    keyed.index_to_key = np.array(keyed.index_to_key)
+    keyed.add_vector("a longer key", keyed.vectors[0])
+    assert keyed.index_to_key[-1] == "a longer key"
+    assert len(keyed) == len(keyed.vectors)
+
+
 def test_attributes_of_a_wrong_type_or_no_keys_add_nothing(keyed):
     with pytest.raises(TypeError, match="'count' has type int64"):
         keyed.add_vectors(["f"], np.ones((1, 4)), extras={"count": [0.5]})

@@ -158,6 +158,8 @@ def an_array():
     (an_array(), {"no_header": True}, ValueError, "not in word2vec's format: read it with load"),
     (b"a,1,2\n", {"no_header": True}, ValueError, ":1: expected a word and its values, separated by spaces"),
     (b"", {"no_header": True}, ValueError, ":1: expected a word and its values, separated by spaces"),
+    (b"a b\nx 1 2\ny 3 4\n", {"no_header": True}, ValueError, "after the line 'a b': delete that line, or correct it"),
+    (b" 0 1\nx 1.5 2\ny 3 4.5\n", {"no_header": True}, ValueError, "first line names columns .*: delete that line"),
 ])  # fmt: skip
 def test_an_invalid_file_is_an_error_of_gensims_kind_that_names_the_place(tmp_path, data, options, kind, message):
     with pytest.raises(kind, match=message) as caught:

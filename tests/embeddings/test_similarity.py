@@ -77,6 +77,8 @@ def test_the_first_of_words_that_differ_only_in_case_is_used(tmp_path):
         ("a\tb\t\na\tc\t1\n", "file.txt:1: expected two words and a score"),
         ("a b 1,5\n", "file.txt:1: the score 1,5 has a decimal comma: write 1.5"),
         ("a;b;1\na;c;,5\n", "file.txt:2: the score ,5 has a decimal comma: write .5"),
+        ("a b 1,5 0,5\na c 2 ,5\n", "file.txt:1: the score 1,5 has a decimal comma: write 1.5"),
+        ("a b 1 0,5\na c 2,5 0,2\n", "file.txt:2: the score 2,5 has a decimal comma: write 2.5"),
         ("a,b,1,5\n", "file.txt:1: a decimal comma, or a cell too many, in 'a,b,1,5': write a point"),
         ("w,v,score\na,b,1,5\n", "file.txt:2: a decimal comma, or a cell too many, in 'a,b,1,5': write a point"),
         ("word1\tword2\t1\t2\taverage\na\tb\t9\t8\tn/a\n", "file.txt:2: expected two words and a score"),

@@ -25,6 +25,7 @@ ROWS = [("king", "queen", 8.5), ("man", "woman", 8.3)]
         "id,first,second,gold\n1,king,queen,8.5\n2,man,woman,8.3\n",
         "word1,word2,rank,gold\nking,queen,1,8.5\nman,woman,2,8.3\n",
         "word1,word2,1,2,gold\nking,queen,9,8,8.5\nman,woman,8,9,8.3\n",
+        "word1,word2,gold,similarity\nking,queen,8.5,0.7\nman,woman,8.3,0.5\n",
         "relation,word1,second,gold\nt,king,queen,8.5\nS,man,woman,8.3\n",
         "relation,first,second,gold\nt,king,queen,8.5\nS,man,woman,8.3\n",
     ],
@@ -91,6 +92,10 @@ def test_words_that_begin_with_a_hash_are_words(tmp_path):
     path = tmp_path / "w"
     path.write_text("#metoo movement 7\nking queen 8\n#a b 1\n")
     assert [row[0] for row in read_pairs(path)] == ["#metoo", "king", "#a"]
+    path.write_text("#t\ttopical\n#S\tsynonyms\n#\nt\t#a\tqueen\t8.5\nS\tman\twoman\t8.3\n")
+    assert list(read_pairs(path, "2,3,4")) == [("#a", "queen", 8.5), ROWS[1]]
+    path.write_text("#a\tb\t3\n#a\tc\t2\n")
+    assert list(read_pairs(path, "1, 2, 3")) == [("#a", "b", 3), ("#a", "c", 2)]
     path.write_text("# hashtags\nword\tclass\n#metoo\ttag\n")
     assert list(read_categories(path)) == [("#metoo", "tag")]
     path.write_text("# English, German\n#a\t#b\n")
@@ -102,6 +107,14 @@ def test_translations_of_three_words_without_a_tab_are_refused(tmp_path):
     path.write_text("new york\tnueva york\tnote\nice cream helado\n")
     with pytest.raises(DataError, match=r"w:2: expected two words, got 'ice cream helado'; a tab separates"):
         read_translations(path)
+
+
+def test_words_that_r_quotes_are_unquoted(tmp_path):
+    path = tmp_path / "w"
+    path.write_text('"king"\t"König"\n"new york"\t"say ""hi"""\t3\n"a"\tb\n')
+    assert read_translations(path) == [("king", "König"), ("new york", 'say "hi"'), ('"a"', "b")]
+    path.write_text('"word"\t"class"\n"cat"\t"animal"\n"\tmark\n')
+    assert list(read_categories(path)) == [("cat", "animal"), ('"', "mark")]
 
 
 def test_two_topics_in_a_file_are_refused_and_hidden_files_are_left_out(tmp_path):

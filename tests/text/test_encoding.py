@@ -2,7 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
+
+from w2vtrain import train, write_vectors
 
 GOOD, BAD = "some good wörds here\n" * 40, b"some b\xffd w\xc3rds \xfe here\n" * 40
 FIT = ["--vector-size", "4", "--epochs", "1", "--threads", "1", "--min-count", "1", "--sample", "0", "-q"]
@@ -59,6 +62,20 @@ def test_strict_stops_at_the_first_invalid_byte(w2vtrain, texts):
     w2vtrain(0, texts, *good, "--save-model", "model.safetensors")
     assert message in w2vtrain(65, texts, "perplexity", "model.safetensors", "bad.txt", "-q")
     w2vtrain(0, texts, "perplexity", "model.safetensors", "bad.txt", "-q", "--encoding-errors", "replace")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("m.safetensors", "model"), ("v.bin", "binary"), ("f.bin", "fasttext"), ("k.st", "keyed vectors")],
+)
+def test_vectors_and_models_are_no_text(w2vtrain, texts, name, kind):
+    model = train(texts / "good.txt", vector_size=4, epochs=1, min_count=1, subwords=True, bucket=10)
+    model.save(texts / "m.safetensors")
+    write_vectors(texts / "v.bin", model.words, np.ones_like(model.input))
+    model.save_fasttext(texts / "f.bin")
+    model.wv.save(texts / "k.st")
+    said = w2vtrain(65, texts, "vocab", name, "--tokenizer", "simple")
+    assert f"{name}: vectors or a model ({kind}), not text: train on the text from which they were learned\n" in said
 
 
 def test_nul_bytes_are_white_space_with_the_option_allow_nul(w2vtrain, texts):

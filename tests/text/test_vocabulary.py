@@ -98,6 +98,11 @@ def test_the_end_of_a_sentence_that_never_occurs_is_skipped_on_the_first_line(tm
         Vocabulary.load(path)
 
 
+def test_blank_lines_at_the_end_are_left_out(tmp_path):
+    (tmp_path / "v").write_bytes(b"the 50\nof 5\n\n \r\n\t")
+    assert pairs(Vocabulary.load(tmp_path / "v")) == [("the", 50), ("of", 5)]
+
+
 def test_a_last_line_without_newline_may_be_cut_off(tmp_path, caplog):
     (tmp_path / "v").write_bytes(b"a 7\r\nb 123\r\n")
     Vocabulary.load(tmp_path / "v")
@@ -113,6 +118,7 @@ def test_a_last_line_without_newline_may_be_cut_off(tmp_path, caplog):
     [
         (b"a 1\nb\n", ":2", "expected a word, a space and a count, got b'b'"),
         (b"a 1\n\nb 1\n", ":2", "expected a word"),
+        (b"a 1\nc 1\n\n \nb 1\n\n", ":3", "expected a word"),
         (b"a 1\nb 1 1\n", ":2", "expected a word"),
         (b"a 1\nb -1\n", ":2", "expected a word"),
         (b"a 1\nb 1.5\n", ":2", "expected a word"),
@@ -145,7 +151,7 @@ def test_loading_any_bytes_succeeds_or_raises_a_data_error(data):
         except DataError:
             return
     assert Counter(dict(pairs(vocabulary))) == {
-        w.decode(): int(c) for w, c in (line.split() for line in data.removesuffix(b"\n").split(b"\n"))
+        w.decode(): int(c) for w, c in (line.split() for line in data.rstrip().split(b"\n"))
     }
 
 

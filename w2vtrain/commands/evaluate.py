@@ -151,7 +151,7 @@ def analogies(vectors: str, questions: str, **options: Any) -> None:
     "--columns", metavar="WORD,WORD,SCORE",
     help="Columns of the two words and the score, by their numbers from 1 or their names in the header.  [default: the"
     " first two, or those that a header calls word1 and word2; the one that it calls score, mean or the like, or the"
-    " only one that has numbers]",
+    " only one that has numbers, or without a header the first of these]",
 )  # fmt: skip
 @restrict_option(0)
 @protocol_option("gensim", "full")

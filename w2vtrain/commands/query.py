@@ -11,7 +11,7 @@ import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -20,6 +20,8 @@ from w2vtrain.commands.input_files import from_stdin, tag_hint, vectors_in
 from w2vtrain.commands.options import command, lookup_options, method_option, query_options
 from w2vtrain.commands.shell import echo_json, imports
 from w2vtrain.errors import DataError, MissingKey, UsageError
+from w2vtrain.system.compression import decompressed
+from w2vtrain.system.foreign import refuse_foreign
 from w2vtrain.system.terminal import echo, warning
 
 if TYPE_CHECKING:
@@ -340,10 +342,16 @@ def _lines() -> Iterator[list[Query]]:
 
 
 def _available_lines() -> Iterator[list[bytes]]:
-    """Yield the lines of standard input, as many at a time as are there without waiting."""
+    """Yield the lines of standard input, decompressed, as many at a time as are there without waiting.
+
+    Raise DataError for data that are not text, such as archives.
+    """
     stdin: Any = sys.stdin.buffer
     begun, mark = list[bytes](), BOM_UTF8  # at the start of the first line
-    for block in from_stdin(lambda: stdin.read1(READ_BYTES)):
+    blocks = decompressed(from_stdin(lambda: stdin.read1(READ_BYTES)), "standard input")
+    first = next(blocks, b"")
+    refuse_foreign(first, "standard input")
+    for block in chain([first], blocks):
         lines, newline, rest = block.rpartition(b"\n")
         if newline:
             yield b"".join([*begun, lines]).removeprefix(mark).split(b"\n")

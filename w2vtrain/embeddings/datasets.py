@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 MAX_SET_BYTES, MAX_LINE_BYTES = 64 << 20, 64 << 10
 SCORES = ("score", "simlex999", "humanmean", "mean", "average", "avgscore", "rating", "similarity", "relatedness")
 """Names of columns of scores, as published, in lower case and with letters and digits only."""
+JUDGMENTS = ("human", "gold", "humanscore", "goldscore")
+"""Other names of human scores, beside which a `similarity` may be that of a model."""
 WORD_COLUMNS = (("word1", "w1", "term1"), ("word2", "w2", "term2"))
 """Names of the columns of both words."""
 CODE_LETTERS = 4
@@ -63,9 +65,13 @@ def rows_of(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 def fields_of(line: str) -> list[str]:
-    """Return the fields of a line, which are separated by tabs or, without any, by white space."""
+    """Return the fields of a line, which are separated by tabs or, without any, by white space.
+
+    They are unquoted if the first two are quoted, as R writes them.
+    """
     line = line.strip()
-    return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+    fields = [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+    return list(map(_unquoted, fields)) if all(map(QUOTED.match, fields[:2])) else fields
 
 
 def read_questions(path: str | Path, strict: bool = True) -> Iterator[tuple[str, list[str] | None]]:
@@ -101,13 +107,18 @@ def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[s
 
     The lines are those of `rows_of`, of which the first may be a header; one without a known name is logged. The words
     are in the columns that a header names as in WORD_COLUMNS, otherwise in the first two, unless `_have_words` says
-    that these may be codes, or others words; the score is in the one whose name is among SCORES, otherwise in
-    the only one after the words that has a number, or, without a header, in the first.
+    that these may be codes, or others words; the score is in the one whose name is among SCORES, otherwise in the only
+    one after the words that has a number, or, without a header, in the first. Two columns of numbers whose names are
+    among SCORES and JUDGMENTS are not clear.
 
-    columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1. Raise DataError,
-    naming the line, for any other line, and UsageError for columns that do not exist or are not clear.
+    columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1; with numbers,
+    lines at the beginning that start with "#" and have no number are comments, too. Raise DataError, naming the line,
+    for any other line, and UsageError for columns that do not exist or are not clear.
     """
-    lines = ((number, line, _cells(line)) for number, line in rows_of(path))
+    rows = rows_of(path)
+    if columns and columns.replace(",", "").replace(" ", "").isdecimal():  # as for WordSim353 with relations
+        rows = dropwhile(lambda row: row[1].startswith("#") and not any(map(_is_number, _cells(row[1]))), rows)
+    lines = ((number, line, _cells(line)) for number, line in rows)
     start = list(islice(lines, LAYOUT_LINES))
     if not start:
         return
@@ -136,14 +147,22 @@ def columns_option() -> str:
 def _cells(line: str) -> list[str]:
     """Return the cells of a line, which may be quoted.
 
-    Tabs separate them or, without any, semicolons or commas if there are two or more, otherwise white space. Tabs are
-    never quoted: a cell may begin with a single quotation mark, as contexts of words do.
+    Tabs separate them or, without any, semicolons or commas if there are two or more, otherwise white space, as if all
+    commas are decimal commas. Tabs are never quoted: a cell may begin with a single quotation mark, as contexts of
+    words do.
     """
-    delimiter = "\t" if "\t" in line else next((mark for mark in ";," if line.count(mark) > 1), None)
+    fields = line.split()
+    are_decimal = len(fields) > 2 and all(map(DECIMAL_COMMA.fullmatch, (field for field in fields if "," in field)))
+    marks = ";" if are_decimal else ";,"
+    delimiter = "\t" if "\t" in line else next((mark for mark in marks if line.count(mark) > 1), None)
     if '"' in line and delimiter != "\t":
         quoted = csv.reader([line], delimiter=delimiter or " ", skipinitialspace=True)
         return [cell.strip() for cell in next(quoted)]
-    return [QUOTED.sub(lambda cell: cell[1].replace('""', '"').strip(), cell.strip()) for cell in line.split(delimiter)]
+    return list(map(_unquoted, line.split(delimiter)))
+
+
+def _unquoted(cell: str) -> str:
+    return QUOTED.sub(lambda quoted: quoted[1].replace('""', '"').strip(), cell.strip())
 
 
 def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tuple[list[int], bool]:
@@ -173,7 +192,8 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
         numbers = [place for place, cell in enumerate(second) if place >= after and _is_number(cell)]
         places.append((named + numbers + [after])[0])
         are_words_clear = is_header or _have_words(rows[1:] or rows, places)
-        if not are_words_clear or (not (is_data or named) and len(numbers) > 1):
+        rivals = [place for place in numbers if place < len(names) and names[place] in (*SCORES, *JUDGMENTS)]
+        if not are_words_clear or len(rivals) > 1 or (not (is_data or named) and len(numbers) > 1):
             raise UsageError(
                 f"{path}: it is not clear which columns have the words and the score: name them as"
                 f" WORD,WORD,SCORE in {columns_option()}; the columns are {', '.join(first)[:200]}"

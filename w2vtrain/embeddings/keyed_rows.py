@@ -475,6 +475,8 @@ class KeyedRows:
             if len(self.vectors) < first:
                 self.resize_vectors()
             self.vectors = np.concatenate([self.vectors[:first], np.empty((len(added), self.vector_size), rows.dtype)])
+            if not isinstance(self.index_to_key, list):  # a caller may have assigned an array
+                self.index_to_key = list(self.index_to_key)
             self.index_to_key += added
             places += range(first, len(self))
         if source:

@@ -380,7 +380,12 @@ def read_word2vec(
         limit = min(limit or promise.rows, promise.rows)
         promise = promise._replace(rows=limit)
     parse = binary.parse_binary if is_binary else text.parse_text
-    rows = collect_rows(path, promise, False, limit, parse, coding)
+    try:
+        rows = collect_rows(path, promise, False, limit, parse, coding)
+    except DataError as error:
+        if no_header and (note := sniff(path).note):  # such as a line of column names to delete
+            raise DataError(f"{path} is {note}") from error
+        raise
     if promise.rows is not None and (read := len(rows.words) + rows.skipped) < promise.rows:
         raise TruncatedFile(f"{path}: expected {promise.rows:,} vectors, the file ends after {read:,}")
     return rows.result()

@@ -208,6 +208,8 @@ class Reader(Blocks):
 
     def _without_nul(self, piece: bytes, file: File, byte: int) -> bytes:
         if not self._corpus.allow_nul:
+            if byte < len(piece):
+                _refuse_vectors(piece, file.name)
             is_wide = 3 * piece.count(0) > len(piece)  # as in UTF-16, of which --allow-nul would make a word per letter
             option = f", or use {spelled('allow_nul', True)}" * (self._corpus.options and not is_wide)
             place = self._place(file, byte)
@@ -265,6 +267,17 @@ def _line_end(stream: io.FileIO, at: int, whole: int) -> int:
             return at + newline + 1
         at += len(data)
     return whole
+
+
+def _refuse_vectors(head: bytes, name: str) -> None:
+    """Raise DataError if binary data that begin with `head` are vectors or a model."""
+    from w2vtrain.formats.sniff import reader_of, sniff_head  # not needed for text
+
+    kind = sniff_head(head, len(head)).kind
+    if reader_of(kind):
+        raise DataError(
+            f"{name}: vectors or a model ({kind}), not text: train on the text from which they were learned"
+        )
 
 
 def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:

@@ -141,7 +141,8 @@ class Vocabulary:
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
         """Read lines "word count" in any order, plain or compressed. word2vec's `</s>` is treated as any other word,
-        except that a first line `</s> 0`, which word2vec.c writes for a text without newlines, is skipped.
+        except that a first line `</s> 0`, which word2vec.c writes for a text without newlines, is skipped. Blank
+        lines at the end are left out.
 
         A last line without a newline is read with a warning, since the file may be cut off.
 
@@ -150,10 +151,14 @@ class Vocabulary:
         """
         lines: dict[bytes, int] = {}
         read = array("q")
+        blank = 0
         for line, text in read_lines(path, MAX_LINE_BYTES, number_ends=True):
             if line == 1 and text.split() == NO_SENTENCES:
                 continue
-            word, count = _entry(text.removesuffix(b"\n"), f"{path}:{line}")
+            if text.isspace():
+                blank = blank or line  # which may be only at the end, as in files of vectors
+                continue
+            word, count = _entry(b"" if blank else text.removesuffix(b"\n"), f"{path}:{blank or line}")
             if lines.setdefault(word, line) != line:
                 raise DataError(f"{path}:{line}: the word {word.decode()!r} occurs twice, first on line {lines[word]}")
             read.append(count)

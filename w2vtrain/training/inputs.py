@@ -7,7 +7,7 @@ have changed.
 import copy
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -165,6 +165,8 @@ def sources_of(texts: Texts) -> Sources:
         return Sentences(texts) if frames.needs_no_pyarrow(texts) else Frame(texts)  # type: ignore[arg-type]
     if isinstance(texts, Generator | Source | HasSource):  # in this order: looking for a source's size opens files
         return texts  # type: ignore[return-value]
+    if instead := _instead(texts):
+        raise TokenError(f"the {type(texts).__name__}: pass {instead}")
     if not isinstance(texts, Sequence) or (texts and not isinstance(texts[0], str | PathLike)):
         return Sentences(texts)  # type: ignore[arg-type]
     paths = []
@@ -174,6 +176,15 @@ def sources_of(texts: Texts) -> Sources:
         paths.append(fspath(path))
     refuse_text([path for path in texts if isinstance(path, str)])
     return paths
+
+
+def _instead(texts: Texts) -> str | None:
+    """Return what to pass instead of a dictionary of corpora or columns, or of a table that is not in memory."""
+    if isinstance(texts, Mapping) and isinstance(key := next(iter(texts), None), str):
+        return f"one of its values, such as data[{shown(key)}], or list(data.values()) if each is a list of words"
+    if hasattr(type(texts), "columns") and not hasattr(type(texts), "__iter__"):
+        return "a data frame, such as lazy.collect()"
+    return None
 
 
 def refuse_text(strings: Sequence[str]) -> None:
@@ -215,7 +226,7 @@ def _source_of(sources: Sources, settings: Settings, *rows: bool) -> Source:
         if settings.column is not None:
             raise UsageError(
                 f"{label('column')}: has no effect on lists of words; leave it out, or pass a data frame, such as"
-                " pandas.DataFrame(rows) or lazy.collect()"
+                " pandas.DataFrame(rows)"
             )
         return sources.as_source(settings.max_sentence) if isinstance(sources, HasSource) else sources
     if settings.column is not None:

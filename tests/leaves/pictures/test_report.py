@@ -221,14 +221,16 @@ def test_a_page_is_small_and_refers_to_nothing_outside(page, trained):
 
 def test_vectors_of_another_program_have_fewer_sections_and_say_so(tmp_path):
     rows = np.random.default_rng(1).normal(size=(40, 5)).astype(np.float32)
+    rows[7] = 0
     write_vectors(tmp_path / "g.txt", [f"w{i}" for i in range(40)], rows)
-    w2vtrain(tmp_path, "report", "g.txt", "-o", "g.html", "--words", "w3, unknown")
+    w2vtrain(tmp_path, "report", "g.txt", "-o", "g.html", "--words", "w3, unknown, w7")
     found = Page((tmp_path / "g.html").read_text(encoding="utf-8"))
     assert "warnings" not in found.texts
     for section in ("curves", "settings", "time-and-memory", "machine-and-versions", "reproduce", "vocabulary"):
         assert "not recorded" in found.texts[section], section
     assert "none of its 999 pairs has both words among the first " in found.texts["scores"]
     assert "unknown\nNot in the vocabulary." in found.texts["neighbors"]
+    assert "w7\nA zero vector." in found.texts["neighbors"]
 
 
 def test_scores_are_those_of_eval_and_small_coverage_is_named(tmp_path):

@@ -235,6 +235,30 @@ def test_datasets_are_read_without_their_other_columns(tmp_path):
     assert read(column_of(chosen, "text")) == read(column_of(pa.array(TEXTS[50:10:-1])))
 
 
+class Streamed:
+    """A dataset of Hugging Face, made by map() of another: it has no column names before its rows are read."""
+
+    column_names = None
+
+    def with_format(self, name):
+        assert name == "arrow"
+        return self
+
+    def iter(self, batch_size):
+        more = [{"text": text} for text in TEXTS]
+        rows = pa.table({"text": TEXTS, "words": [["a b", "c"]] * len(TEXTS), "more": more})
+        return (pa.Table.from_batches([batch]) for batch in rows.to_batches(batch_size))
+
+
+@pytest.mark.parametrize("column", ["text", "more.text"])
+def test_datasets_without_column_names_are_read(column):
+    assert read(column_of(Streamed(), column)) == read(column_of(pa.array(TEXTS)))
+    with pytest.raises(UsageError, match=r"name the column to read .*; the columns are: 'text', 'words', 'more'"):
+        read(column_of(Streamed()))
+    with pytest.raises(DataError, match="no column 'none'; the columns are: 'text', 'words', 'more'"):
+        read(column_of(Streamed(), "none"))
+
+
 def test_python_trains_the_vectors_of_the_text_file(tmp_path, text_file):
     path = write(table(), tmp_path / "t.parquet")
     about = {"vector_size": 5, "epochs": 1, "min_count": 1, "threads": 1}
@@ -457,6 +481,9 @@ def test_a_frame_needs_a_column_and_a_series_has_none(tmp_path, text_file):
             read(column_of(data, "text"))
     with pytest.raises(UsageError, match="has no effect on lists of words"):
         column_of([["a"]], "text")
+    for column in (None, "text"):
+        with pytest.raises(TokenError, match=r"the LazyFrame: pass a data frame, such as lazy\.collect\(\)"):
+            w2vtrain.train(polars.LazyFrame({"text": ["a b"]}), column=column)
     for library in (pandas, polars):
         with pytest.raises(
             TokenError, match=r"must be a list.*text\.split\(\) for part in parts for text in part\['text'\]"

@@ -166,7 +166,7 @@ def report(
 
 
 def neighbors_of(vectors: Vectors, words: Sequence[str] = ()) -> list[tuple[str, Answers | None]]:
-    """Return the NEAREST neighbors of each word; None for a word that has no vector.
+    """Return the NEAREST neighbors of each word: none for a zero vector, and None for a word that has no vector.
 
     Without words, take EXAMPLES of those on the map.
     """
@@ -177,7 +177,8 @@ def neighbors_of(vectors: Vectors, words: Sequence[str] = ()) -> list[tuple[str,
     found: list[tuple[str, Answers | None]] = []
     for word in words:
         try:
-            found.append((word, keyed.most_similar(word, topn=NEAREST)))
+            near = keyed.most_similar(word, topn=NEAREST)
+            found.append((word, [pair for pair in near if not math.isnan(pair[1])]))
         except MissingKey:
             found.append((word, None))
     return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def is_frame(data: object) -> bool:
         or _is_series(data)
         or "__arrow_c_stream__" in names
         or "__arrow_c_array__" in names
-        or {"with_format", "iter"} <= {*names}
+        or _is_dataset(data)
     )
 
 
@@ -53,6 +53,11 @@ def needs_no_pyarrow(data: Any) -> bool:
     except InputMissing:
         return isinstance(next(iter(data), None), list | tuple)
     return False
+
+
+def _is_dataset(data: Any) -> bool:
+    """Return whether data have the interface of Hugging Face's datasets."""
+    return {"with_format", "iter"} <= {*dir(type(data))}
 
 
 def _is_series(data: Any) -> bool:
@@ -184,6 +189,10 @@ def _narrowed(data: Any, column: str, name: str) -> Any:
     names = None if names is None else list(map(str, names))  # pandas numbers columns without names
     if names is None and hasattr(data, "schema") and hasattr(data.schema, "names"):
         names = list(data.schema.names)
+    if names is None and _is_dataset(data):  # as after map(): only its rows have their names
+        if column:
+            return data
+        names = [name for table in islice(_tables(data, 1), 1) for name in table.column_names]
     if names is None:
         if column and (_is_series(data) or not hasattr(data, "__arrow_c_array__")):
             raise UsageError(f"{name}: has no columns: leave out {spelled('column')}")
@@ -198,11 +207,16 @@ def _narrowed(data: Any, column: str, name: str) -> Any:
     return data.select_columns([here]) if hasattr(data, "select_columns") else data
 
 
+def _tables(dataset: Any, rows: int = 1000) -> Iterator[Any]:
+    """Return the parts of a dataset of Hugging Face as tables of Arrow, each of so many rows."""
+    return iter(dataset.with_format("arrow").iter(batch_size=rows))
+
+
 def _arrays(data: Any, column: str, name: str, numbers: bool) -> Iterator[Any]:
     """Yield the chunks of a column as pyarrow's arrays. Raise DataError for another type."""
     arrow = pyarrow(name)
-    if hasattr(data, "with_format") and hasattr(data, "iter"):
-        for table in data.with_format("arrow").iter(batch_size=1000):
+    if _is_dataset(data):
+        for table in _tables(data):
             yield from _selected(table.to_batches(), column, name, numbers)
         return
     if not column:

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import shlex
+import sys
 
 import pytest
 from reference import first_lines, stopping_after
@@ -24,7 +25,7 @@ def stopped(tmp_path, w2vtrain_here, monkeypatch):
     return tmp_path
 
 
-def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vtrain_here):
+def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vtrain_here, monkeypatch):
     code, out, err = w2vtrain_here(["info", "v.txt.run", "--json"], stopped)
     about = json.loads(out)
     assert (code, err) == (0, "")
@@ -51,6 +52,10 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
         out = w2vtrain_here(["info", "v.txt.run"], stopped)[1]
         assert f"continue             w2vtrain resume v.txt.run < {piped}\n" in out
         assert f"outputs              v.txt{', w' * ('heldout' in changed)}\n" in out
+        with monkeypatch.context() as patch:
+            patch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+            code, _, said = w2vtrain_here(["resume", "v.txt.run"], stopped)
+        assert (code, f"a terminal now: continue it by `w2vtrain resume v.txt.run < {piped}`" in said) == (66, True)
     for changed in ({"sources": ["/dev/stdin"]}, {"heldout": ["/dev/fd/999"]}, {"read_vocab": "/dev/fd/999"}):
         config.write_text(json.dumps(json.loads(saved) | {"request": json.loads(saved)["request"] | changed}))
         out = w2vtrain_here(["info", "v.txt.run"], stopped)[1]

@@ -19,7 +19,6 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.shell import imports
 from w2vtrain.commands.spelling import missing_output
 from w2vtrain.config import MODEL, SHORT
-from w2vtrain.system.spinner import SPINNER
 
 short_forms = all_of(
     declared(
@@ -95,8 +94,6 @@ def fit(
     flags = given(values, TRAINING)
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
-    if not values["quiet"]:
-        SPINNER.begin("starting")
     with imports():
         from w2vtrain.user_code import Named
 

@@ -29,7 +29,6 @@ from w2vtrain.config import FIELDS, validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, shown
 from w2vtrain.registry import CodeNotAllowed, is_code
 from w2vtrain.system.files import OPEN_FILE, STDOUT, resolved
-from w2vtrain.system.spinner import SPINNER
 
 if TYPE_CHECKING:
     from w2vtrain.training.run_files import Config
@@ -49,8 +48,6 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     those of an uninterrupted run; with several threads, every part of the text is trained on the same number of times.
     If the run read standard input, pass the same input again.
     """
-    if not quiet:
-        SPINNER.begin("starting")
     with imports():
         from w2vtrain.commands.fit_run import carry_out
         from w2vtrain.training.run_files import run_config

@@ -22,6 +22,7 @@ from w2vtrain.system.compression import MIN_HEAD_BYTES, decompressed, recognize
 from w2vtrain.system.files import distinct, resolved, resume_command
 from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
 from w2vtrain.system.reading import why_unopened
+from w2vtrain.system.spinner import SPINNER
 from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
 from w2vtrain.text.tokenizers import REWRITING, blocks, whole_words
 
@@ -388,6 +389,8 @@ def _missing(path: str, error: Exception) -> InputMissing:
 def _open(path: str) -> AbstractContextManager[BinaryIO]:
     if path != "-":
         return Path(path).open("rb")
+    if sys.stdin.isatty():
+        SPINNER.busy()  # removes its line, which what is typed would share
     try:
         return open(sys.stdin.fileno(), "rb", closefd=False)
     except (io.UnsupportedOperation, AttributeError):  # sys.stdin was replaced, for example by a test

@@ -324,10 +324,12 @@ def test_bad_input_is_one_line(trained, words, code, part):
     assert not (trained / "new.html").exists()
 
 
-def test_the_record_of_other_vectors_is_noticed(trained, tmp_path):
+def test_the_record_of_other_vectors_is_noticed(trained, tmp_path, w2vtrain_here):
     write_vectors(tmp_path / "v.txt", ["a", "b", "c"], np.eye(3, dtype=np.float32))
     shutil.copy(trained / "v.txt.json", tmp_path)
-    w2vtrain(tmp_path, "report", "v.txt", "-o", "r.html")
+    words = ["report", "v.txt", "-o", "r.html"]
+    assert w2vtrain_here(words, tmp_path) == (0, "", "output      r.html\n")
+    assert w2vtrain_here([*words, "--force", "--quiet"], tmp_path) == (0, "", "")
     assert "it may describe other vectors" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 

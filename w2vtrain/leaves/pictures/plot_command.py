@@ -283,9 +283,10 @@ def _chosen(loaded: Vectors, asked: Mapping[str, str], vectors: str) -> Chosen:
     help="The log that `fit --log-json` wrote, for finer curves.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
+@quiet_option
 def report(
     vectors: str, output: str, words: str | None, map_words: int, questions: str | None, pairs: tuple[str, ...],
-    log_json: str | None, force: bool,
+    log_json: str | None, force: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Write a report on VECTORS, in any format, or a model.
 
@@ -306,3 +307,4 @@ def report(
         text = page_of(subject_of(path, log_json), asked, [questions] if questions else [], pairs, map_words)
     with atomic_write(output, force) as file:
         file.write(text.encode())
+    _say(quiet, output)

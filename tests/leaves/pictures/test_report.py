@@ -333,6 +333,16 @@ def test_the_record_of_other_vectors_is_noticed(trained, tmp_path, w2vtrain_here
     assert "it may describe other vectors" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("rows", "command", "kept", "is_other"),
+    [(3, "fit t", {}, True), (3, "fit t --documents", {}, False), (9, "fit t", {"kept_words": 4}, False)],
+)
+def test_the_record_of_documents_or_with_words_kept_is_not_of_other_vectors(rows, command, kept, is_other):
+    vectors = Vectors([f"w{row}" for row in range(rows)], np.eye(rows, dtype=np.float32))
+    page = report(Subject("r", "record", vectors, {}, {"vocabulary": {"size": 5}, "init_from": kept}, command=command))
+    assert ("it may describe other vectors" in page) == is_other
+
+
 @pytest.fixture
 def tab(browser):
     """Yield a tab, and a list of its messages on the console, script errors and requests beyond the file itself."""

@@ -95,7 +95,8 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
 @picture_options
 @click.option(
     "-n", "--count", type=COUNT, default=300, show_default=True, metavar="N",
-    help="Without WORDS, --group and --words, the N most frequent words of VECTORS after the first 200.",
+    help="Without WORDS, --group and --words, N words of VECTORS after the first 200: frequent ones, if it has"
+    " that order.",
 )  # fmt: skip
 @click.option(
     "--group", "groups", multiple=True, metavar="NAME=WORD,...",

@@ -86,6 +86,10 @@ def test_settings_of_other_programs_are_answered_in_all_sources(w2vtrain_here, t
     }.items():  # fmt: skip
         with pytest.raises(ConfigError, match=re.escape(f"unknown setting '{name}' ({hint})")):
             train([["a", "b"]], **{name: 1})
+    with pytest.raises(ConfigError, match=r"^unknown setting 'sentences' \(pass the text as the first argument\)$"):
+        train(sentences=[["a", "b"]], progress=True)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'corpus'"):
+        train(epochs=2)
     for line, hint in {"hs = 1": "use --objective hs", "max_n = 5": "use --maxn", "graph = 1": "use --graph"}.items():
         (tmp_path / "s.toml").write_text(f"{line}\n")
         assert hint in w2vtrain_here([*FIT, "--config", "s.toml"], tmp_path)[2]

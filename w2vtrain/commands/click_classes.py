@@ -104,7 +104,8 @@ class Command(WithDebug):
             name = word.partition("=")[0]
             if name not in known and (hint := answer(name, known, plain)):
                 raise click.UsageError(f"No such option {name!r}: {hint}", ctx)
-        last = "" if any(arg.startswith("-") for arg in args[-2:-1]) else "".join(args[-1:])  # a value is no output
+        # The first argument is an input, and the value of an option is none.
+        last = args[-1] if len(args) > 1 and not args[-2].startswith("-") else ""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

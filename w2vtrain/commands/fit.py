@@ -84,7 +84,7 @@ def fit(
             raise click.UsageError("Missing argument 'CORPUS...'")
         if not values["output"]:
             if not dry_run:
-                raise missing_output(corpus[-1])
+                raise missing_output("".join(corpus[1:][-1:]))
             is_any = values["format_"] or values["dtype"] == "float32"
             values["output"] = ".dry-run.txt" if is_any else ".dry-run.npz"  # hidden: no text
     if as_json and not dry_run:

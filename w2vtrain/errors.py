@@ -236,6 +236,10 @@ class MissingKey(DataError, KeyError):
         return type(self), (str(self),)
 
 
+class MissingDocuments(DataError, AttributeError):
+    """Raised for the vectors of documents of a model that has none; also an AttributeError, as `hasattr` expects."""
+
+
 class InvalidValue(UsageError, ValueError):
     """Raised for a function argument of a wrong value; also a ValueError."""
 

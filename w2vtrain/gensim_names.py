@@ -1,6 +1,6 @@
-"""What programs written for gensim look for and do not find here, and what to use instead: one table.
+"""What programs written for gensim or fastText look for and do not find here, and what to use instead: one table.
 
-Its names were removed or renamed in gensim 4, or belong to parts of gensim that this package does not have.
+Its names were removed or renamed in gensim 4, or belong to parts of these packages that this one does not have.
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -61,6 +61,15 @@ SUCCESSORS = {
         "infer_vector": "w2vtrain.Doc2Vec, or w2vtrain infer in the shell",
         **dict.fromkeys(("predict_output_word", "score", "estimate_memory", "syn1neg_lockf"), "w2vtrain.Word2Vec"),
         "load": "w2vtrain.load(path)",
+        "get_word_vector": "wv.get_vector(word)",
+        "get_nearest_neighbors": "wv.most_similar(word)",
+        "get_analogies": "wv.most_similar(positive=[a, c], negative=[b])",
+        "get_words": "words",
+        "get_word_id": "wv.key_to_index",
+        "get_dimension": "wv.vector_size",
+        "get_input_matrix": "input",
+        "get_output_matrix": "output",
+        "save_model": "w2vtrain.save_model(path, model), or save_fasttext(path) for fastText's format",
     },
     "w2vtrain": {
         **dict.fromkeys(("models", "word2vec", "fasttext", "doc2vec", "keyedvectors", "callbacks"), _OURS),
@@ -68,6 +77,7 @@ SUCCESSORS = {
             name: f"gensim.{name}"
             for name in ("utils", "corpora", "parsing", "matutils", "interfaces", "topic_coherence", "test")
         },
+        "train_unsupervised": "w2vtrain.train(path, subwords=True)",
         "downloader": "gensim.downloader, and KeyedVectors.from_gensim for the vectors that it loads",
         "similarities": "gensim.similarities, and model.wv.to_gensim() as its argument",
         "summarization": "gensim 3, which had it",

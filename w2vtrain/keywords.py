@@ -5,10 +5,11 @@ config.py has the table that converts and checks them; tests/test_typing.py comp
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import wraps
 from os import PathLike
-from typing import Any, Literal, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar, cast
 
-from w2vtrain.config import FIELDS, Settings
+from w2vtrain.config import FIELDS, Settings, validated
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,7 +74,10 @@ class TrainingSettings(FurtherSettings, total=False):
 
 
 def with_settings(function: F) -> F:
-    """Let `help` and notebooks, which look at the signature, see the settings and their defaults."""
+    """Let `help` and notebooks, which look at the signature, see the settings and their defaults.
+
+    Without a corpus, which may have another name, the error is the one about unknown settings, if there are any.
+    """
     signature = inspect.signature(function)
     *own, rest = signature.parameters.values()
     defaults = {name: default for name, default in vars(Settings()).items() if name not in signature.parameters}
@@ -82,5 +86,12 @@ def with_settings(function: F) -> F:
         inspect.Parameter(name, kind, default=default, annotation=FIELDS[name].type)
         for name, default in defaults.items()
     ]
-    function.__signature__ = signature.replace(parameters=[*own, *more, rest])  # type: ignore[attr-defined]
-    return function
+
+    @wraps(function)
+    def with_corpus(*args: Any, **given: Any) -> Any:
+        if not args and "corpus" not in given:
+            validated({name: value for name, value in given.items() if name not in signature.parameters})
+        return function(*args, **given)
+
+    with_corpus.__signature__ = signature.replace(parameters=[*own, *more, rest])  # type: ignore[attr-defined]
+    return cast(F, with_corpus)

@@ -1,4 +1,4 @@
-"""Options and commands of word2vec.c, fastText and gensim, and what replaces each here: one table.
+"""Options and commands of word2vec.c, fastText, gensim and others, and what replaces each here: one table.
 
 A setting of ours is known by its name alone, as messages spell it. This module parses no command line.
 """
@@ -62,7 +62,29 @@ LOWER = Ours("tokenizer", {"1": "simple"})
 ITSELF = "w2vtrain decides this itself; leave it out"
 CORES = "w2vtrain trains on the cores of the processor, not on a GPU; leave it out"
 WEIGHTS = "edges have weights if each has a third field; leave it out"
+WALKS = "pass w2vtrain.Walks(EDGES), which has it, as the first argument"
+FURTHER = "use continue_training(model, corpus), which has it"
+IN_SHELL = {
+    "cache_dir": "set the environment variable TMPDIR",
+    "documents": "pass w2vtrain.Documents(FILE) as the first argument",
+    "export": "use the model's vectors(export)",
+    "graph": "pass w2vtrain.Walks(EDGES) as the first argument",
+    "init_from": "use continue_training(model, corpus)",
+    "log_json": "use events, which report what a log has",
+    "quiet": "train prints nothing unless progress=True; leave it out",
+    "read_vocab": "use vocabulary",
+    "save_model": "use the model's save(path)",
+    "save_output_vectors": "use the model's `output`",
+    "save_vocab": "use the model's words and counts",
+    "tag": "pass w2vtrain.Documents(FILE, tag) as the first argument",
+    **dict.fromkeys(("directed", "p", "q", "walk_length", "walks"), WALKS),
+    **dict.fromkeys(("dtype", "force", "format", "output"), RETURNS),
+    **dict.fromkeys(("freeze", "grow_vocabulary"), FURTHER),
+}
+"""What to do in Python instead of our options of the command line that `train` does not have."""
+STOP_WORDS = "subsampling (sample) trains less on frequent words, and no word is left out as a stop word"
 OPTIONS: dict[str, Ours | str] = {
+    **{name: Ours(name, python=python) for name, python in IN_SHELL.items()},
     "batch_words": ITSELF,
     "binary": Ours("format", {"1": "binary", "0": "text"}, RETURNS),
     "cbow": Ours("architecture", {"1": "cbow", "0": "skipgram"}),
@@ -87,6 +109,7 @@ OPTIONS: dict[str, Ours | str] = {
     "embedding_size": Ours("vector_size"),
     "end_alpha": Ours("min_alpha"),
     "epoch": Ours("epochs"),
+    "eta": Ours("alpha"),
     "gpu": CORES,
     "hashfxn": ITSELF,
     "hs": Ours("objective", {"1": "hs", "0": "neg"}),
@@ -97,6 +120,7 @@ OPTIONS: dict[str, Ours | str] = {
     "lower": LOWER,
     "lowercase": LOWER,
     "lrUpdateRate": "the learning rate changes after every 1,000 words; leave it out",
+    "max_features": Ours("max_vocab"),
     "max_final_vocab": Ours("max_vocab"),
     "max_vocab_size": Ours("max_vocab"),
     "max_n": Ours("maxn"),
@@ -104,22 +128,29 @@ OPTIONS: dict[str, Ours | str] = {
     "minCountLabel": NO_CLASSES,
     "min_freq": Ours("min_count"),
     "min_n": Ours("minn"),
+    "n_components": Ours("vector_size"),
     "n_jobs": Ours("threads"),
     "n_epochs": Ours("epochs"),
     "neg": Ours("negative"),
     "num_epochs": Ours("epochs"),
     "num_walks": Ours("walks", python="use w2vtrain.Walks, which has walks"),
     "num_workers": Ours("threads"),
+    "number_walks": Ours("walks", python=WALKS),
     "pretrainedVectors": Ours("init_from", python="use continue_training(vectors, corpus)"),
+    "representation_size": Ours("vector_size"),
     "reread": IN_MEMORY,
+    "processes": Ours("threads"),
     "random_seed": Ours("seed"),
     "random_state": Ours("seed"),
+    "save_file": Ours("output", python=RETURNS),
     "saveOutput": Ours("save_output_vectors", python="use the model's `output`"),
     "sentences": CORPUS,
     "sg": Ours("architecture", {"1": "skipgram", "0": "cbow"}),
     "skipgram": Ours("architecture", {"1": "skipgram"}),
     "sorted_vocab": ITSELF,
     "start_alpha": Ours("alpha"),
+    "stop_words": STOP_WORDS,
+    "stopwords": STOP_WORDS,
     "subsample": Ours("sample"),
     "subsampling": Ours("sample"),
     "t": Ours("sample"),
@@ -130,17 +161,19 @@ OPTIONS: dict[str, Ours | str] = {
     "trim_rule": "use w2vtrain.Word2Vec, which has trim_rule",
     "unweighted": WEIGHTS,
     "verbose": "w2vtrain has no levels of verbosity; leave it out",
+    "vocab_file": Ours("read_vocab", python="use vocabulary"),
     "vocab_size": Ours("max_vocab"),
     "weighted": WEIGHTS,
     "window_size": Ours("window"),
     "wordNgrams": NO_CLASSES,
 }
-"""What replaces options and parameters that only other programs have, by their names; a text if nothing does."""
+"""What replaces options and parameters that only other programs have, or our shell, by name; a text if nothing does."""
 FITS = "use w2vtrain fit CORPUS -o FILE"
 COMMANDS = {
     "analogies": "use w2vtrain analogy, or eval analogies for a file of questions",
     "cbow": f"{FITS} --architecture cbow",
     "compute-accuracy": "use w2vtrain eval analogies",
+    "deepwalk": "use w2vtrain fit EDGES -o FILE --graph",
     "distance": "use w2vtrain neighbors",
     "dump": "use w2vtrain info",
     "doc2vec": f"{FITS} --documents",
@@ -161,7 +194,7 @@ COMMANDS = {
     "test": NO_CLASSES,
     "train": FITS,
     "vectors": "use w2vtrain vector",
-    "word-analogy": "use w2vtrain analogy",
+    "word-analogy": "use w2vtrain analogy, in another order: for king - man + woman, write king man woman",
     "word2phrase": "use w2vtrain phrases",
     "word2vec": FITS,
 }

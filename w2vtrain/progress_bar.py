@@ -23,6 +23,11 @@ def loss_text(loss: float | None) -> str:
     return "no example" if loss is None else f"loss {loss:.4f}"
 
 
+def reading_facts(done: int, tokens: int) -> list[str]:
+    """Return what a bar says about reading: until words of the first block are counted, the bytes that are read."""
+    return [f"{tokens:,} words" if tokens else size_text(done)]
+
+
 def training_facts(at: Progress, loss: float | None) -> list[str]:
     """Return what a bar says about training, the most important first. loss: the mean since it was drawn last."""
     from tqdm import tqdm
@@ -85,8 +90,8 @@ def progress_bar(events: Events) -> Iterator[Events]:
             bars.draw(sentence, sentence, 0, None, [])
 
     def reading(done: int, total: int | None, tokens: int) -> None:
-        if tokens:  # the reader is compiled
-            bars.draw("reading", "reading", done, total, [f"{tokens:,} words"])
+        if tokens or is_terminal():  # elsewhere, the place may be that of what is compiled
+            bars.draw("reading", "reading", done, total, reading_facts(done, tokens))
 
     def training(at: Progress) -> None:
         loss = at.loss / at.examples if at.examples else None

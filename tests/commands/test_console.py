@@ -91,7 +91,7 @@ console.BAR_SECONDS = 0
 run = console.Console()
 run.say("settings")
 events = run.events()
-events.reading(5, 9, 0)
+events.reading(2048, None, 0)
 for words, seconds in ((200, 0.2), (2000, 2.0)):
     events.training(Progress(2, words, 2000, 0.04321, 3.0, 2, seconds, words / 1000))
 run.say("finished")
@@ -112,6 +112,7 @@ def test_a_bar_on_a_terminal_has_the_percentage_and_the_facts_that_fit(columns, 
     code, text = on_terminal([sys.executable, "-c", TERMINAL], columns)
     assert code == 0
     frames = text.split("\r")
+    assert any(frame.startswith("reading: 2.0 KiB") for frame in frames)  # a pipe that is slow
     bars = [frame for frame in frames if "%|" in frame]
     assert len(bars) == 2
     assert re.search(rf"^epoch 2  10%\|.{{10,}}\| {facts}$", bars[0]), bars

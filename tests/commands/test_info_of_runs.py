@@ -3,11 +3,15 @@
 import itertools
 import json
 import os
+import re
 import shlex
+import sys
 
 import pytest
 from reference import first_lines, stopping_after
 
+import w2vtrain
+from w2vtrain.errors import InputMissing
 from w2vtrain.system.locks import Lock, holder
 from w2vtrain.training.checkpointing import CheckpointedRun
 
@@ -24,7 +28,7 @@ def stopped(tmp_path, w2vtrain_here, monkeypatch):
     return tmp_path
 
 
-def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vtrain_here):
+def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vtrain_here, monkeypatch):
     code, out, err = w2vtrain_here(["info", "v.txt.run", "--json"], stopped)
     about = json.loads(out)
     assert (code, err) == (0, "")
@@ -51,6 +55,10 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
         out = w2vtrain_here(["info", "v.txt.run"], stopped)[1]
         assert f"continue             w2vtrain resume v.txt.run < {piped}\n" in out
         assert f"outputs              v.txt{', w' * ('heldout' in changed)}\n" in out
+        with monkeypatch.context() as patch:
+            patch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+            code, _, said = w2vtrain_here(["resume", "v.txt.run"], stopped)
+        assert (code, f"a terminal now: continue it by `w2vtrain resume v.txt.run < {piped}`" in said) == (66, True)
     for changed in ({"sources": ["/dev/stdin"]}, {"heldout": ["/dev/fd/999"]}, {"read_vocab": "/dev/fd/999"}):
         config.write_text(json.dumps(json.loads(saved) | {"request": json.loads(saved)["request"] | changed}))
         out = w2vtrain_here(["info", "v.txt.run"], stopped)[1]
@@ -68,6 +76,17 @@ def test_info_says_how_far_a_stopped_run_is_and_how_to_continue_it(stopped, w2vt
     assert w2vtrain_here(words[1:], stopped)[0] == 0
     assert (stopped / "v.txt").exists()
     assert not (stopped / "v.txt.run").exists()
+
+
+def test_a_run_folder_in_place_of_vectors_is_recognized(stopped, w2vtrain_here):
+    said = "v.txt.run` finishes it, and `w2vtrain export "
+    for words in (["neighbors", "v.txt.run", "the"], ["fit", "text.txt", "-o", "w.txt", "--init-from", "v.txt.run"]):
+        code, _, err = w2vtrain_here(words, stopped)
+        assert (code, said in err) == (66, True)
+    with pytest.raises(InputMissing, match=re.escape(said)):
+        w2vtrain.load_model(stopped / "v.txt.run")
+    (stopped / "v.txt.run" / "lock").unlink()  # others have a config.json, too
+    assert "is a folder: name a file" in w2vtrain_here(["neighbors", "v.txt.run", "the"], stopped)[2]
 
 
 def test_progress_does_not_depend_on_the_counts_of_a_given_vocabulary(tmp_path, w2vtrain_here, monkeypatch):

@@ -21,6 +21,7 @@ def folder(tmp_path):
     write_vectors(tmp_path / "v.txt", WORDS, MATRIX)
     (tmp_path / "old.run").mkdir()
     (tmp_path / "old.run" / "config.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "old.run" / "lock").touch()
     return tmp_path
 
 
@@ -36,6 +37,8 @@ def folder(tmp_path):
         ("fit text.txt -o sub/", 2, "sub/: is a folder: name a file"),
         ("fit text.txt o.txt", 2, "write -o o.txt"),
         ("fit text.txt", 2, "write -o FILE"),
+        ("fit missing.txt", 2, "write -o FILE"),
+        ("report missing.bin", 2, "write -o FILE"),
         ("fit text.txt -o " + "o" * 250 + ".txt", 73, "cannot be created: File name too long"),
         ("convert v.txt o.bin", 2, "write -o o.bin"),
         ("convert v.txt -o o.model", 2, "write o.txt or o.bin, or o.safetensors for a model"),

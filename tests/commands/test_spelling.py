@@ -9,7 +9,7 @@ from w2vtrain.cli import cli
 from w2vtrain.commands import spelling
 from w2vtrain.config import NAMES, resolve, validated
 from w2vtrain.errors import ConfigError, shell_spelling
-from w2vtrain.other_programs import COMMANDS, OPTIONS, hint_for
+from w2vtrain.other_programs import COMMANDS, IN_SHELL, OPTIONS, hint_for
 
 FIT = ["fit", "text.txt", "-o", "v.txt"]
 
@@ -35,6 +35,10 @@ FIT = ["fit", "text.txt", "-o", "v.txt"]
         (["--mincount", "3"], "write --min-count"),
         (["--window-size", "3"], "use --window"),
         (["--vocab-size", "9"], "use --max-vocab;"),
+        (["-debug", "2"], "leave it out, with its value; --debug"),
+        (["--representation-size", "9"], "use --vector-size;"),
+        (["--number-walks", "9"], "use --walks;"),
+        (["-save-file", "9"], "use --output;"),
         (["-help"], "write --help, with two hyphens"),
         (["--undirected"], "leave it out; the opposite is --directed;"),
     ],
@@ -59,7 +63,7 @@ def test_the_tables_have_no_name_of_our_own():
     assert not COMMANDS.keys() & cli.commands.keys()
     assert not OPTIONS.keys() & set(NAMES)
     options = {name for part in cli.commands["fit"].params for name in part.opts}
-    assert not {f"--{name}" for name in OPTIONS} & options
+    assert {name for name in OPTIONS if f"--{name.replace('_', '-')}" in options} == IN_SHELL.keys()
 
 
 def test_every_option_and_command_that_an_answer_names_exists():
@@ -75,9 +79,18 @@ def test_every_option_and_command_that_an_answer_names_exists():
 
 
 def test_settings_of_other_programs_are_answered_in_all_sources(w2vtrain_here, tmp_path, monkeypatch):
-    with pytest.raises(ConfigError, match=r"unknown setting 'sg' \(use architecture='skipgram', or 'cbow' for 0\)"):
-        train([["a", "b"]], sg=1)
-    for line, hint in {"hs = 1": "use --objective hs", "max_n = 5": "use --maxn", "min_n = 2": "use --minn"}.items():
+    for name, hint in {
+        "sg": "use architecture='skipgram', or 'cbow' for 0", "init_from": "use continue_training(model, corpus)",
+        "graph": "pass w2vtrain.Walks(EDGES) as the first argument", "save_model": "use the model's save(path)",
+        "n_components": "use vector_size",
+    }.items():  # fmt: skip
+        with pytest.raises(ConfigError, match=re.escape(f"unknown setting '{name}' ({hint})")):
+            train([["a", "b"]], **{name: 1})
+    with pytest.raises(ConfigError, match=r"^unknown setting 'sentences' \(pass the text as the first argument\)$"):
+        train(sentences=[["a", "b"]], progress=True)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'corpus'"):
+        train(epochs=2)
+    for line, hint in {"hs = 1": "use --objective hs", "max_n = 5": "use --maxn", "graph = 1": "use --graph"}.items():
         (tmp_path / "s.toml").write_text(f"{line}\n")
         assert hint in w2vtrain_here([*FIT, "--config", "s.toml"], tmp_path)[2]
     monkeypatch.setenv("W2VTRAIN_CBOW", "1")
@@ -85,7 +98,7 @@ def test_settings_of_other_programs_are_answered_in_all_sources(w2vtrain_here, t
 
 
 def test_a_variable_is_compared_with_the_names_of_settings_without_what_all_variables_begin_with():
-    for name, answer in {"epochs": r" \(did you mean 'W2VTRAIN_EPOCHS'\?\)", "OUTPUT": ""}.items():
+    for name, answer in {"epochs": r" \(did you mean 'W2VTRAIN_EPOCHS'\?\)", "CONFIG": ""}.items():
         with pytest.raises(ConfigError, match=f"^unknown setting 'W2VTRAIN_{name}'{answer}$"):
             resolve({}, {f"W2VTRAIN_{name}": "x"})
 

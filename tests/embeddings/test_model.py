@@ -1,6 +1,7 @@
 """Tests of saving, loading and describing models."""
 
 import copy
+import inspect
 import json
 import pickle
 import struct
@@ -351,6 +352,17 @@ def test_a_copy_of_a_model_is_changed_and_saved_through_its_vectors(copied, tmp_
     again = load_model(tmp_path / "m")
     assert (again["king"].tolist(), again.dv["tag"].tolist()) == ([7, 8, 9], [1, 2, 3])
     assert model["king"].tolist() == [4, 0, 0]
+
+
+def test_a_model_of_words_has_no_attribute_of_documents():
+    model = named()
+    for name in ("dv", "documents"):
+        assert not hasattr(model, name)
+        with pytest.raises(DataError, match=f"^{model.name} has no vectors of documents: train it with"):
+            getattr(model, name)
+    assert "wv" in dict(inspect.getmembers(model))
+    with pytest.raises(DataError, match="is damaged"):  # a damaged one is an error, whoever asks
+        hasattr(named(arrays={name: np.zeros((1, 3)) for name in ("documents", "document_tags")}), "dv")
 
 
 def added(model):

@@ -19,6 +19,7 @@ def drawn():
         time.sleep(0.01)
 
 SPINNER.begin("starting")
+drawn()
 echo("one", err=True)
 assert not SPINNER.busy()
 with SPINNER.during("compiling"):
@@ -50,6 +51,23 @@ def double(x):
     return slow(x)
 
 assert double(3) == 6
+"""
+COMMAND = """
+import time
+from w2vtrain.commands.options import command, quiet_option
+from w2vtrain.commands.shell import execute
+from w2vtrain.system.spinner import SPINNER
+from w2vtrain.system.terminal import echo
+
+@command()
+@quiet_option
+def slow(quiet):
+    time.sleep(0.5 * quiet)
+    while not SPINNER._width and not quiet:
+        time.sleep(0.01)
+    echo("done")
+
+execute(slow)
 """
 
 
@@ -83,11 +101,11 @@ def test_a_terminal_shows_that_a_kernel_is_compiled(tmp_path):
     assert (code, text) == (0, "")
 
 
-def test_the_first_that_fit_shows_comes_before_it_reads_anything(tmp_path):
-    code, text = on_terminal([sys.executable, "-m", "w2vtrain", "fit", "no.txt", "-o", "v.txt"], cwd=tmp_path)
-    assert code == 66
-    assert text.startswith("\r| starting")
-    assert lines(text) == ["w2vtrain: error: no.txt: No such file or directory", ""]
+@pytest.mark.parametrize("options", [[], ["--quiet"]])
+def test_a_command_shows_that_it_works_until_it_prints_anything(options):
+    code, text = on_terminal([sys.executable, "-c", COMMAND, *options])
+    assert (code, lines(text)) == (0, ["done", ""])
+    assert ("working" in text) == (not options)
 
 
 @pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["none", "file"])

@@ -15,6 +15,7 @@ from click.types import StringParamType
 from w2vtrain.commands.spelling import answer, missing_output, no_such_option, options_of
 from w2vtrain.config import MODEL, TRAINING, WORDS
 from w2vtrain.other_programs import COMMANDS
+from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.stopping import signals_end_imports
 
 INPUT, OUTPUTS, RUN, RANKS, MESSAGES = "Input", "Output", "Run", "Several machines", "Configuration and messages"
@@ -103,7 +104,8 @@ class Command(WithDebug):
             name = word.partition("=")[0]
             if name not in known and (hint := answer(name, known, plain)):
                 raise click.UsageError(f"No such option {name!r}: {hint}", ctx)
-        last = "" if any(arg.startswith("-") for arg in args[-2:-1]) else "".join(args[-1:])  # a value is no output
+        # The first argument is an input, and the value of an option is none.
+        last = args[-1] if len(args) > 1 and not args[-2].startswith("-") else ""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -112,6 +114,12 @@ class Command(WithDebug):
             if error.param and error.param.name == "output":
                 raise missing_output(last, ctx) from None
             raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; until it prints anything, a terminal shows that it works, unless --quiet is given."""
+        if not ctx.params.get("quiet"):
+            SPINNER.begin("working")
+        return super().invoke(ctx)
 
 
 class Catalogue(WithDebug, click.Group):

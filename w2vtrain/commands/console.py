@@ -16,7 +16,7 @@ from w2vtrain.commands.fit_request import FitRequest
 from w2vtrain.config import Settings
 from w2vtrain.embeddings.model import Model
 from w2vtrain.formats.subwords import Subwords
-from w2vtrain.progress_bar import Bars, loss_text, training_facts
+from w2vtrain.progress_bar import Bars, loss_text, reading_facts, training_facts
 from w2vtrain.system.amounts import duration, size_text
 from w2vtrain.system.machine import memory_in_use, versions
 from w2vtrain.system.parallel import held_signals
@@ -141,10 +141,10 @@ class Console:
         self.say(f"kernel      {sentence}")
 
     def _reading(self, done: int, total: int | None, tokens: int) -> None:
-        # On a terminal, nothing is drawn until words are counted: the reader is being compiled.
-        if not self.quiet and (tokens or not self.terminal) and self.shown.due():
-            share, words = f" {done / total:.0%}" if total else "", f"{tokens:,} words"
-            self._draw("reading", "reading", done, total, [words], f"reading{share}: {done:,} bytes, {words}")
+        if not self.quiet and self.shown.due():
+            share = f" {done / total:.0%}" if total else ""
+            line = f"reading{share}: {done:,} bytes, {tokens:,} words"
+            self._draw("reading", "reading", done, total, reading_facts(done, tokens), line)
 
     def _subwords(self, rows: Subwords) -> None:
         """Report the rows of n-grams, and how many a word has."""

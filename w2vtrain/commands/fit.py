@@ -19,7 +19,6 @@ from w2vtrain.commands.options import (
 from w2vtrain.commands.shell import imports
 from w2vtrain.commands.spelling import missing_output
 from w2vtrain.config import MODEL, SHORT
-from w2vtrain.system.spinner import SPINNER
 
 short_forms = all_of(
     declared(
@@ -85,7 +84,7 @@ def fit(
             raise click.UsageError("Missing argument 'CORPUS...'")
         if not values["output"]:
             if not dry_run:
-                raise missing_output(corpus[-1])
+                raise missing_output("".join(corpus[1:][-1:]))
             is_any = values["format_"] or values["dtype"] == "float32"
             values["output"] = ".dry-run.txt" if is_any else ".dry-run.npz"  # hidden: no text
     if as_json and not dry_run:
@@ -95,8 +94,6 @@ def fit(
     flags = given(values, TRAINING)
     if options := objective_options(given(values, SHORT), values.pop("options")):
         flags["options"] = options
-    if not values["quiet"]:
-        SPINNER.begin("starting")
     with imports():
         from w2vtrain.user_code import Named
 

@@ -24,7 +24,7 @@ from w2vtrain.commands.options import warn
 from w2vtrain.commands.shell import imports
 from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, WriteError
 from w2vtrain.system.compression import check_suffix
-from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among, is_stream, operand, resume_command
+from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among, is_stream
 from w2vtrain.system.locks import check_output
 
 if TYPE_CHECKING:
@@ -70,18 +70,10 @@ def readable(path: str) -> Iterator[str]:
 def with_vectors(file: str, is_model: bool = False) -> Iterator[str]:
     """Yield the name of a file of vectors or of a model, as `readable` does. is_model: only a model will do.
 
-    The error for a run folder, and for arguments in the wrong order, says what to write.
+    The error for arguments in the wrong order says what to write.
     """
     with imports():
-        from w2vtrain.formats.sniff import MODEL_READERS, readers, vector_folder
-    if os.path.isdir(file) and not vector_folder(Path(file)):  # noqa: PTH112 - unlike Path.is_dir, for names of any length
-        from w2vtrain.training.run_status import is_run_folder
-
-        if is_run_folder(file):
-            raise InputMissing(
-                f"{file} is the folder of an unfinished run: `{resume_command(file)}` finishes it, and `w2vtrain export"
-                f" {shlex.quote(operand(file))} -o FILE` writes its vectors so far"
-            )
+        from w2vtrain.formats.sniff import MODEL_READERS, readers
     try:
         with readable(file) as path:
             yield path

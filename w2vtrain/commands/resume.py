@@ -5,6 +5,7 @@ Nothing is trained here.
 
 import os
 import shlex
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,6 @@ from w2vtrain.config import FIELDS, validated
 from w2vtrain.errors import ConfigError, DataError, InputMissing, OutputError, shown
 from w2vtrain.registry import CodeNotAllowed, is_code
 from w2vtrain.system.files import OPEN_FILE, STDOUT, resolved
-from w2vtrain.system.spinner import SPINNER
 
 if TYPE_CHECKING:
     from w2vtrain.training.run_files import Config
@@ -46,15 +46,18 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
 
     Repeating the `fit` command does the same. With one thread and without --seconds, the results are byte-identical to
     those of an uninterrupted run; with several threads, every part of the text is trained on the same number of times.
+    If the run read standard input, pass the same input again.
     """
-    if not quiet:
-        SPINNER.begin("starting")
     with imports():
         from w2vtrain.commands.fit_run import carry_out
         from w2vtrain.training.run_files import run_config
+        from w2vtrain.training.run_status import describe_run
         from w2vtrain.user_code import Named, require
     folder = resolved(run)
     config = run_config(folder)
+    if STDOUT in config.inputs and sys.stdin.isatty():
+        command = describe_run(run)["command"]
+        raise InputMissing(f"-: the run read standard input, which is a terminal now: continue it by `{command}`")
     code = Named(**named)
     code.allow()  # before chdir, because relative names refer to the current directory
     config.settings = code.in_place_of(config.settings, config.home(folder))
@@ -77,13 +80,18 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         if place.parent == folder.parent and place.exists():  # beside the folder are the outputs of the original
             advice = "copy it to another folder, where `w2vtrain resume` names the command that continues it"
         raise OutputError(f"{folder}: was copied or moved from {place}, whose outputs it would write: {advice}")
-    if gone := next((file for file in config.inputs if OPEN_FILE.fullmatch(file) and not Path(file).exists()), None):
+    if gone := next((file for file in config.inputs if _is_lost(file)), None):
         raise InputMissing(f"{gone}: a shell opened it for the run, as for <(...): repeat the `fit` command")
     absolute: dict[str, Any] = {name: str(Path(cwd, file)) for name, file in named_files(request).items()}
     asked = replace(
         request, **absolute, run=str(folder), quiet=quiet, force=force, allow_changed=allow_changed, cache_dir=cache
     )
     carry_out(asked, resumed=True)
+
+
+def _is_lost(file: str) -> bool:
+    """Return whether a file that a shell opened is gone, or is a terminal now, as /dev/stdin may be."""
+    return bool(OPEN_FILE.fullmatch(file)) and (not Path(file).exists() or Path(file).is_char_device())
 
 
 def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:

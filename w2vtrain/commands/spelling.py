@@ -34,6 +34,8 @@ def answer(name: str, known: set[str], plain: str) -> str | None:
     if not bare or not name.startswith("-") or bare[0].isdigit():
         return None
     ours = f"--{bare.replace('_', '-')}"
+    if name == "-debug":  # of word2vec.c, with a value that would be taken for a file
+        return "leave it out, with its value; --debug, which has none, prints a traceback with an error"
     if len(bare) > 1 and ours in known and name != ours:
         return f"write {ours}" + ", with two hyphens" * (not name.startswith("--"))
     if ours in known:

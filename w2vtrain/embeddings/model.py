@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.embeddings.model_text import html, summary
-from w2vtrain.errors import DataError, ResourceError, UsageError, spelled
+from w2vtrain.errors import DataError, MissingDocuments, ResourceError, UsageError, spelled
 from w2vtrain.formats.fasttext_file import write_parts
 from w2vtrain.formats.model_file import DOCUMENT_TAGS, DOCUMENTS, MODEL_TENSORS, ModelParts, check_parts
 from w2vtrain.formats.safetensors import decode_words, encode_words, write_safetensors
@@ -60,7 +60,7 @@ class Model(ModelParts):
         be saved or trained further: ``wv.save`` writes them, and ``dataclasses.replace(model)`` is a model without
         them.
     dv : KeyedVectors
-        The vectors of documents, if the model was trained on `Documents`.
+        The vectors of documents, if the model was trained on `Documents`: otherwise, ``hasattr(model, "dv")`` is False.
 
     Notes
     -----
@@ -96,7 +96,12 @@ class Model(ModelParts):
     if not TYPE_CHECKING:  # type checkers know what a model has
 
         def __getattr__(self, name: str) -> Any:
-            """Raise AttributeError, with what to use instead of an attribute that gensim's models have."""
+            """Raise AttributeError, with what to use instead of an attribute that gensim's models have.
+
+            After an AttributeError of a property, such as `documents`, Python asks here, too.
+            """
+            if name in ("documents", "dv"):
+                raise self._without_documents() from None
             from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 
             raise AttributeError(elsewhere(name, type(self), KeyedVectors, vars(self).get("settings", ())))
@@ -151,16 +156,23 @@ class Model(ModelParts):
 
     @property
     def documents(self) -> tuple[list[str], NDArray[np.float32]]:
-        """The tags of documents and their vectors (T, d). Raise DataError if the model has none, or is damaged."""
+        """The tags of documents and their vectors (T, d). Raise DataError if the model has none, or is damaged.
+
+        If it has none, the error is also an AttributeError.
+        """
         rows, letters = self.arrays.get(DOCUMENTS), self.arrays.get(DOCUMENT_TAGS)
         if rows is None or letters is None:
-            raise DataError(f"{self.name} has no vectors of documents: train it with --documents or w2vtrain.Documents")
+            raise self._without_documents()
         tags = decode_words(letters.tobytes(), f"{self.name}: tags of documents")
         if rows.shape != (len(tags), self.input.shape[1]) or rows.dtype != np.float32:
             raise DataError(
                 f"{self.name} is damaged: it has {len(tags):,} tags and documents of shape {rows.shape}, {rows.dtype}"
             )
         return tags, rows
+
+    def _without_documents(self) -> MissingDocuments:
+        advice = "train it with --documents or w2vtrain.Documents"
+        return MissingDocuments(f"{self.name} has no vectors of documents: {advice}")
 
     @cached_property
     def dv(self) -> "KeyedVectors":

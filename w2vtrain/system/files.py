@@ -162,6 +162,10 @@ def operand(name: str) -> str:
     return f"./{name}" if name.startswith("-") and name != STDOUT else name
 
 
+RUN_FOLDER = {"config.json", "lock"}
+"""Names of files that a run folder has; training/run_files.py writes them."""
+
+
 def resume_command(folder: str | Path) -> str:
     """Return the command line that resumes the run in a folder, without the user's code."""
     return f"w2vtrain resume {shlex.quote(operand(str(folder)))}"

@@ -8,6 +8,7 @@ import hashlib
 import io
 import logging
 import os
+import shlex
 import stat
 from codecs import BOM_UTF8
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from typing import Any, BinaryIO, cast
 
 from w2vtrain.errors import DataError, InputMissing, W2VError, reason
 from w2vtrain.system.compression import MAX_EXPANSION, decompressed, recognize
+from w2vtrain.system.files import RUN_FOLDER, operand, resume_command
 from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
 
 log = logging.getLogger(__name__)
@@ -185,7 +187,7 @@ def regular_size(path: str | Path, stdin: bool = True) -> int:
     except (OSError, ValueError) as error:
         raise _unopened(path, error) from error
     if stat.S_ISDIR(status.st_mode):
-        raise InputMissing(f"{path} is a folder: name a file")
+        raise _is_folder(path)
     if not stat.S_ISREG(status.st_mode):
         remedy = ", or pass - to read standard input" if stdin else ""
         raise InputMissing(f"{path} is a pipe or a device: name a file{remedy}")
@@ -199,6 +201,16 @@ def why_unopened(path: str | Path, error: Exception) -> str:
     return "this is an address: download the file and name it" if "://" in str(path) else reason(error)
 
 
+def _is_folder(path: str | Path) -> InputMissing:
+    """Return the error for a folder in place of a file; that of a run says how to get its vectors."""
+    if not all(Path(path, name).exists() for name in RUN_FOLDER):
+        return InputMissing(f"{path} is a folder: name a file")
+    return InputMissing(
+        f"{path} is the folder of an unfinished run: `{resume_command(path)}` finishes it, and `w2vtrain export"
+        f" {shlex.quote(operand(str(path)))} -o FILE` writes its vectors so far"
+    )
+
+
 def _unopened(path: str | Path, error: Exception) -> InputMissing:
     return InputMissing(f"{str(path)[:500]} cannot be opened: {why_unopened(path, error)}")
 
@@ -206,7 +218,7 @@ def _unopened(path: str | Path, error: Exception) -> InputMissing:
 def _open_plain(path: str | Path) -> BinaryIO:
     try:
         if Path(path).is_dir():
-            raise InputMissing(f"{path} is a folder: name a file")
+            raise _is_folder(path)
         return Path(path).open("rb", buffering=_BUFFER_BYTES)
     except (OSError, ValueError) as error:
         raise _unopened(path, error) from error

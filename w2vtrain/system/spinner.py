@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 TICK_SECONDS = 0.1
+DELAY_SECONDS = 0.2
+"""Work that takes less time is not shown."""
 FRAMES = "|/-\\"
 PAUSE_SECONDS = 1.0
 """Work that begins this soon after the last counts as the same: its seconds go on."""
@@ -31,10 +33,9 @@ class Spinner:
         self._blocks, self._began, self._ended = 0, 0.0, 0.0
 
     def begin(self, text: str) -> None:
-        """Show a text at once, until anything else is printed."""
+        """Show a text until anything else is printed."""
         with self._changed:
             self._text, self._began = text, time.monotonic()
-            self._draw()
             self._start()
 
     @contextmanager
@@ -86,8 +87,8 @@ class Spinner:
                 self._draw()
 
     def _draw(self) -> None:
-        if self._text and is_terminal():
-            seconds = time.monotonic() - self._began
+        seconds = time.monotonic() - self._began
+        if self._text and seconds >= DELAY_SECONDS and is_terminal():
             since = f", {int(seconds)} s" if seconds >= 1 else ""
             line = f"{FRAMES[int(seconds / TICK_SECONDS) % len(FRAMES)]} {self._text}{since}"
             self._width = columns()

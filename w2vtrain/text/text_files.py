@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from w2vtrain.errors import DataError, InputMissing, MalformedFile, UsageError, reason, spelled
 from w2vtrain.system.compression import MIN_HEAD_BYTES, decompressed, recognize
-from w2vtrain.system.files import distinct, resolved, resume_command
+from w2vtrain.system.files import RUN_FOLDER, distinct, resolved, resume_command
 from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
 from w2vtrain.system.reading import why_unopened
+from w2vtrain.system.spinner import SPINNER
 from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
 from w2vtrain.text.tokenizers import REWRITING, blocks, whole_words
 
@@ -32,9 +33,6 @@ BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
 SEARCH_BYTES = 1 << 16  # read at a time in search of a newline
 LISTED_BYTES = 1 << 12  # at the beginning of a file, which tell whether it was rewritten
-
-RUN_FOLDER = {"config.json", "lock"}
-"""Names of files that a run folder has; training/run_files.py writes them."""
 
 
 class Corpus:
@@ -403,6 +401,8 @@ def _missing(path: str, error: Exception) -> InputMissing:
 def _open(path: str) -> AbstractContextManager[BinaryIO]:
     if path != "-":
         return Path(path).open("rb")
+    if sys.stdin.isatty():
+        SPINNER.busy()  # removes its line, which what is typed would share
     try:
         return open(sys.stdin.fileno(), "rb", closefd=False)
     except (io.UnsupportedOperation, AttributeError):  # sys.stdin was replaced, for example by a test

@@ -31,6 +31,7 @@ from w2vtrain.leaves.compare.result import check_result
 from w2vtrain.objectives import objectives
 from w2vtrain.system import children
 from w2vtrain.system.json_text import json_text
+from w2vtrain.system.spinner import SPINNER
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.trainer import train
@@ -814,3 +815,14 @@ def test_only_contenders_with_the_same_parts_as_the_best_are_compared():
     one_part = lines_of(nce=[500.0], hs=[510.0])
     assert set(comparison_tables.above_best(one_part).values()) == {"-"}, "one part says nothing"
     assert comparison_tables.above_best([]) == {}
+
+
+def test_a_line_of_the_terminal_belongs_to_the_comparison_while_it_trains(tmp_path, monkeypatch, w2vtrain_here):
+    def train(*_):
+        raise DataError(f"shown: {SPINNER.busy()}")
+
+    monkeypatch.setattr(comparison, "_train_apart", train)
+    (tmp_path / "text.txt").write_text("a b c\n" * 9)
+    words = ["compare", "text.txt", "--heldout", "text.txt", "--objectives", "hs", "--seconds", 1, "-o", "out"]
+    assert "shown: True" in w2vtrain_here(words, tmp_path)[2]
+    assert not SPINNER.busy()

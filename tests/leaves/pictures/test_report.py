@@ -326,11 +326,23 @@ def test_bad_input_is_one_line(trained, words, code, part):
     assert not (trained / "new.html").exists()
 
 
-def test_the_record_of_other_vectors_is_noticed(trained, tmp_path):
+def test_the_record_of_other_vectors_is_noticed(trained, tmp_path, w2vtrain_here):
     write_vectors(tmp_path / "v.txt", ["a", "b", "c"], np.eye(3, dtype=np.float32))
     shutil.copy(trained / "v.txt.json", tmp_path)
-    w2vtrain(tmp_path, "report", "v.txt", "-o", "r.html")
+    words = ["report", "v.txt", "-o", "r.html"]
+    assert w2vtrain_here(words, tmp_path) == (0, "", "output      r.html\n")
+    assert w2vtrain_here([*words, "--force", "--quiet"], tmp_path) == (0, "", "")
     assert "it may describe other vectors" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("rows", "command", "kept", "is_other"),
+    [(3, "fit t", {}, True), (3, "fit t --documents", {}, False), (9, "fit t", {"kept_words": 4}, False)],
+)
+def test_the_record_of_documents_or_with_words_kept_is_not_of_other_vectors(rows, command, kept, is_other):
+    vectors = Vectors([f"w{row}" for row in range(rows)], np.eye(rows, dtype=np.float32))
+    page = report(Subject("r", "record", vectors, {}, {"vocabulary": {"size": 5}, "init_from": kept}, command=command))
+    assert ("it may describe other vectors" in page) == is_other
 
 
 @pytest.fixture

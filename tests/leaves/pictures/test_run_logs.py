@@ -232,6 +232,17 @@ def test_losses_of_different_objectives_have_an_axis_each(trained):
     assert drawn == [[COLORS[0]], [COLORS[1], COLORS[2]]]  # a run has the same color in all pictures
 
 
+def test_losses_with_different_numbers_of_noise_words_have_an_axis_each(trained, tmp_path):
+    pytest.importorskip("matplotlib")
+    record = json.loads((trained / "v.txt.json").read_bytes())
+    for negative in (5, 15):
+        record["settings"] |= {"objective": "neg", "options": {"negative": negative}}
+        (tmp_path / f"{negative}.json").write_text(json.dumps(record, indent=1))
+    figure = curves_figure([read_run(tmp_path / "5.json"), read_run(tmp_path / "15.json")], "Runs")
+    headings = [f"Loss of neg, negative {negative} (mean per example)" for negative in (5, 15)]
+    assert titles(figure)[:2] == headings
+
+
 def test_perplexities_of_a_wide_range_have_a_logarithmic_axis(trained):
     pytest.importorskip("matplotlib")
     run = read_run(trained / "v.txt.json")

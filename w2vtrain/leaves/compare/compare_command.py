@@ -30,6 +30,7 @@ from w2vtrain.parsers import MAX_SECONDS, Real, Whole
 from w2vtrain.system.files import not_created
 from w2vtrain.system.machine import threads_of
 from w2vtrain.system.reading import digest
+from w2vtrain.system.spinner import SPINNER
 from w2vtrain.system.terminal import echo
 
 
@@ -119,7 +120,8 @@ def compare(
     if not can_draw():
         echo(f"note: curves.png needs the package matplotlib: {INSTALL}, then the same command draws it", err=True)
     # Each trial reads the same texts: the cache leaves out repeated warnings.
-    results = train_all(comparison, cache(lambda text: echo(text, err=True)))
+    with SPINNER.during("comparing"):
+        results = train_all(comparison, cache(lambda text: echo(text, err=True)))
     write_reports(folder, results)
     echo(plain(results), end="")
     for warning in filter(None, (busy(results), unreliable(results))):

@@ -31,7 +31,8 @@ MAX_DOTTED_POINTS = 12
 def curves_figure(runs: Sequence[RunLog], title: str, x: str = "epochs") -> Any:
     """Return a figure with a picture of each curve that at least one run has, and a legend if there are several runs.
 
-    x: a name from X. Losses of different objectives cannot be compared: each objective has its own picture of the loss.
+    x: a name from X. Losses of different objectives, or numbers of noise words, cannot be compared: each has its own
+    picture of the loss.
     """
     objectives = list(dict.fromkeys(run.objective for run in runs if run.loss))
     panels: list[tuple[str, str | None]] = [("loss", objective) for objective in objectives]

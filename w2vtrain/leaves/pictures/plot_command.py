@@ -95,7 +95,8 @@ def curves(logs: tuple[str, ...], output: str, title: str | None, force: bool, q
 @picture_options
 @click.option(
     "-n", "--count", type=COUNT, default=300, show_default=True, metavar="N",
-    help="Without WORDS, --group and --words, the N most frequent words of VECTORS after the first 200.",
+    help="Without WORDS, --group and --words, N words of VECTORS after the first 200: frequent ones, if it has"
+    " that order.",
 )  # fmt: skip
 @click.option(
     "--group", "groups", multiple=True, metavar="NAME=WORD,...",
@@ -283,9 +284,10 @@ def _chosen(loaded: Vectors, asked: Mapping[str, str], vectors: str) -> Chosen:
     help="The log that `fit --log-json` wrote, for finer curves.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the output file.")
+@quiet_option
 def report(
     vectors: str, output: str, words: str | None, map_words: int, questions: str | None, pairs: tuple[str, ...],
-    log_json: str | None, force: bool,
+    log_json: str | None, force: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Write a report on VECTORS, in any format, or a model.
 
@@ -306,3 +308,4 @@ def report(
         text = page_of(subject_of(path, log_json), asked, [questions] if questions else [], pairs, map_words)
     with atomic_write(output, force) as file:
         file.write(text.encode())
+    _say(quiet, output)

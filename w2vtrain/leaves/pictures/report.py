@@ -153,9 +153,12 @@ def report(
         facts["curves"] = svg_image(curves_figure([subject.run], ""))
     warnings = subject.entries("warnings", str)
     size = numbers(subject.table("vocabulary")).get("size")
-    if size and size != len(vectors.words):
+    kept = numbers(subject.table("init_from")).get("kept_words", 0)  # by --grow-vocabulary, beside those of the text
+    has_documents = "--documents" in subject.command.split()  # the record counts words, and the file has documents
+    if size and size + kept != len(vectors.words) and not has_documents:
         warnings.append(
-            f"The record is of {size:,} words, and the file has {len(vectors.words):,}: it may describe other vectors."
+            f"The record is of {size + kept:,} words, and the file has {len(vectors.words):,}: it may describe other"
+            " vectors."
         )
     name = Path(subject.path).name or subject.path
     script = word_map.SCRIPT if "map" in facts else ""

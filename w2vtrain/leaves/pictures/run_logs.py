@@ -30,6 +30,12 @@ Value = Annotated[float, Meta(ge=-1e100, le=1e100)] | None
 """A number, or None if it is not known: NaN is null in JSON. Larger ones could not be drawn."""
 
 
+class RunOptions(Struct):
+    """The options of an objective that decide which losses can be compared."""
+
+    negative: Value = None
+
+
 class RunSettings(Struct):
     """The settings of a run that its curves need."""
 
@@ -38,6 +44,7 @@ class RunSettings(Struct):
     min_alpha: Value = None
     seconds: Value = None
     objective: str = ""
+    options: RunOptions | None = None
 
 
 class Scored(Struct):
@@ -100,7 +107,8 @@ class RunLog:
     """The curves of one run; each is a list of (moment, value), in order.
 
     name: of the run; loss: mean per example since the moment before; rate: the learning rate; speed: words per second
-    since the moment before; perplexity: of the held-out text; objective: its name, or "".
+    since the moment before; perplexity: of the held-out text; objective: what the loss is of, such as
+    "neg, negative 5": its name and number of noise words, or "".
     """
 
     name: str
@@ -209,7 +217,8 @@ def _add_progress(run: RunLog, settings: RunSettings, progress: Sequence[tuple[M
 
 def _add_epochs(run: RunLog, settings: RunSettings, epochs: Sequence[EpochFacts]) -> None:
     """Add what is known of each epoch: a mean loss, a mean speed, the learning rate at its end, and a perplexity."""
-    run.objective = settings.objective
+    negative = settings.options.negative if settings.options else None
+    run.objective = settings.objective + (f", negative {negative:g}" if negative else "")
     words = elapsed = before = whole = 0.0
     moments = [Moment(0, 0, 0)]
     for entry in epochs:

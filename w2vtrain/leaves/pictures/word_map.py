@@ -109,9 +109,9 @@ def make_map(
 def content_words(words: Sequence[str], count: int) -> tuple[list[int], str]:
     """Return the places of `count` frequent words that say something about the subject, and which these are, in words.
 
-    They are the first words after the SKIPPED most frequent ones, or after fewer if there are too few words. Words
-    without a letter, such as numbers, and of one or two Latin letters only fill what is left of `count`, as of items or
-    nodes. Of at most `count` words, all are taken.
+    They are the first words after SKIPPED, or after fewer if there are too few words. Words without a letter, such as
+    numbers, and of one or two Latin letters only fill what is left of `count`, as of items or nodes. Of at most `count`
+    words, all are taken. The text does not call them frequent, as files of documents, for example, have another order.
     """
     if len(words) <= count:
         return list(range(len(words))), f"All {len(words):,} words"
@@ -121,9 +121,9 @@ def content_words(words: Sequence[str], count: int) -> tuple[list[int], str]:
         others = filterfalse(set(places).__contains__, range(len(words)))
         places = sorted([*places, *islice(others, count - len(places))])
     skipped = min(SKIPPED, max(0, len(places) - count))
-    after = f" after the first {skipped}" if skipped else ""
     places = places[skipped : skipped + count]
-    return places, f"{len(places):,} most frequent{after} of {len(words):,} words"
+    after = f", after the first {skipped}" if skipped else ""
+    return places, f"{len(places):,} of {len(words):,} words{after}"
 
 
 def _clusters(words: Sequence[str], rows: NDArray[Any], seed: int) -> tuple[list[int], list[str]]:

@@ -51,7 +51,7 @@ class Bars:
 
         total: None if it is unknown, which leaves out the bar itself.
         """
-        if SPINNER.busy():
+        if is_terminal() and SPINNER.busy():
             return
         if self._bar is None or self._stage != stage:
             self.close()
@@ -83,6 +83,9 @@ def progress_bar(events: Events) -> Iterator[Events]:
     """
     from tqdm.auto import tqdm
 
+    if sys.stderr is None or getattr(sys.stderr, "closed", False):  # as of programs without a terminal
+        yield events
+        return
     bars = Bars(tqdm, keep=["training"])
 
     def compiling(sentence: str) -> None:

@@ -164,3 +164,9 @@ def test_ratings_of_any_size_give_the_same_correlations(tmp_path, scale):
     )
     assert scaled.pearson == pytest.approx(usual.pearson, abs=1e-9)
     assert scaled.spearman == usual.spearman
+
+
+def test_pairs_with_a_zero_vector_are_left_out(tmp_path):
+    vectors = vectors_of("abcz", [[1, 0], [1, 0.1], [0, 1], [0, 0]])
+    found = evaluate_similarity(vectors, put(tmp_path, "a b 9\na c 1\nb c 2\na z 9\n"))
+    assert (found.answered, found.unknown, found.spearman) == (3, 1, pytest.approx(1))

@@ -6,10 +6,12 @@ import re
 import shutil
 from functools import partial
 
+import numpy as np
 import pytest
+from word_vectors import vectors_of
 
 import w2vtrain
-from w2vtrain.embeddings.categories import read_categories
+from w2vtrain.embeddings.categories import evaluate_categories, read_categories
 from w2vtrain.embeddings.datasets import read_pairs, read_questions, read_translations
 from w2vtrain.embeddings.outliers import read_topics
 from w2vtrain.errors import ConfigError, DataError, InputMissing, UsageError
@@ -74,9 +76,20 @@ def test_a_column_between_the_words_and_the_score_is_a_category_if_it_is_repeate
         list(read_pairs(path))
 
 
-def test_a_header_of_categories_is_left_out(tmp_path):
-    (tmp_path / "c.tsv").write_text("word\tcategory\napple\tfruit\ncat\tanimal\n")
-    assert list(read_categories(tmp_path / "c.tsv")) == [("apple", "fruit"), ("cat", "animal")]
+@pytest.mark.parametrize("header", ["word\tcategory", "Nouns\tclass_name", "category\tword"])
+def test_a_header_of_categories_is_left_out_and_may_name_them_first(tmp_path, header):
+    rows = [("apple", "fruit"), ("cat", "animal")]
+    order = -1 if header.startswith("category") else 1
+    lines = [header, *("\t".join(row[::order]) for row in rows)]
+    (tmp_path / "c.tsv").write_text("".join(f"{line}\n" for line in lines))
+    assert list(read_categories(tmp_path / "c.tsv")) == rows
+
+
+def test_a_first_line_with_a_category_of_its_own_is_reported(tmp_path, caplog):
+    vectors = vectors_of(["cat", "dog", "pear", "fig"], np.eye(4))
+    (tmp_path / "c").write_text("Wort\tArt\ncat\tanimal\ndog\tanimal\npear\tfruit\nfig\tfruit\n")
+    assert evaluate_categories(vectors, tmp_path / "c").answered == 4
+    assert "no other word has the category of the first line, 'Art': if it names columns, delete it" in caplog.text
 
 
 def test_a_first_line_without_known_names_that_has_no_score_is_reported(tmp_path, caplog):

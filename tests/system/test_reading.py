@@ -1,5 +1,6 @@
 """Tests of reading: compression, limits, and files that cannot be read."""
 
+import gzip
 import os
 import threading
 from contextlib import suppress
@@ -112,3 +113,20 @@ def test_what_is_read_twice_must_be_a_regular_file(tmp_path):
     (tmp_path / "file").write_bytes(b"four")
     (tmp_path / "link").symlink_to("file")
     assert regular_size(tmp_path / "link") == 4
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_file_that_is_rewritten_while_it_is_read_is_an_error(tmp_path, pack):
+    def read(then):
+        with open_input(path) as (file, _):
+            then()
+            return file.read()
+
+    def rewrite():
+        os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+
+    path = tmp_path / "x"
+    path.write_bytes(pack(TEXT))
+    assert read(lambda: None) == TEXT
+    with pytest.raises(DataError, match="x: was changed while it was read"):
+        read(rewrite)

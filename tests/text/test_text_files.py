@@ -197,6 +197,11 @@ def test_archives_are_recognized_by_content_and_never_read_as_text(w2vtrain_here
     assert re.search(r"ARCHIVE(\.csv)?:? (is )?an? (zip|tar|ar|7z|rar) archive.*: unpack it", said)
 
 
+def test_a_text_with_the_signature_of_archives_is_text(tmp_path):
+    text = b"x" * 256 + b"\nustar a todos\n" + b"la vida es sue\xc3\xb1o\n" * 30
+    assert text_of(write(tmp_path / "x", text)) == text
+
+
 def test_a_document_is_not_taken_for_an_archive_of_texts(tmp_path):
     with zipfile.ZipFile(tmp_path / "x", "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
@@ -244,14 +249,14 @@ def test_a_growing_file_is_read_up_to_its_initial_size(tmp_path):
         list(corpus.read())
 
 
-@pytest.mark.parametrize("lines", [100_000, 150_000])
-def test_a_file_that_is_rewritten_while_it_is_read_is_an_error(tmp_path, lines):
+@pytest.mark.parametrize("new", [b"c d\n" * 100_000, b"c d\n" * 150_000, b"a b\n" * 50_000 + b"c d\n" * 99_000])
+def test_a_file_that_is_rewritten_while_it_is_read_is_an_error(tmp_path, new):
     path = write(tmp_path / "text", b"a b\n" * 100_000)
     corpus = Corpus([str(path)], block_bytes=10_000)
     assert len(list(corpus.read())) > 1
     reader = iter(corpus.read())
     next(reader)
-    path.write_bytes(b"c d\n" * lines)
+    path.write_bytes(new)
     os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
     with pytest.raises(DataError, match="text: was changed while it was read: start again when it is complete"):
         list(reader)

@@ -179,6 +179,10 @@ def test_sentences_may_be_any_iterables_of_words():
         ([["a"], b"b"], r"^sentences\[1\] is b'b': each sentence must be a list of words"),
         (np.array([1, 2]), r"^sentences\[0\] is np.int64\(1\): each sentence must be a list of words"),
         ([["a"], {"text": "a b"}], r"^sentences\[1\] is {'text': 'a b'}: each .*, or row\['text'\].split\(\)"),
+        (
+            [[["a", "b"], ["c"]]],
+            r"^sentences\[0\]\[0\] is .*pass \[sentence for document in documents for sentence in document",
+        ),
         ([["a"], None], r"^sentences\[1\] is None: each sentence must be a list of words"),
         ([["a"], ["b", "c", 7, "d"]], r"^sentences\[1\]\[2\] is 7 \(int\): words must be str: pass \[\[str\(word\)"),
         ([["a"], ["b", b"c"]], r"^sentences\[1\]\[1\] is b'c' \(bytes\): words must be str"),

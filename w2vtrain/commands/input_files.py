@@ -26,6 +26,7 @@ from w2vtrain.errors import DataError, InputMissing, UsageError, W2VError, Write
 from w2vtrain.system.compression import check_suffix
 from w2vtrain.system.files import OPEN_FILE, STDOUT, STDOUT_NAMES, among, is_stream
 from w2vtrain.system.locks import check_output
+from w2vtrain.system.spinner import SPINNER
 
 if TYPE_CHECKING:
     from w2vtrain.embeddings.model import Model
@@ -150,6 +151,7 @@ def model_in(file: str, named: Mapping[str, str | None]) -> Model:
 
 def from_stdin(read: Callable[[], bytes]) -> Iterator[bytes]:
     """Yield what `read` returns from standard input, until its end; InputMissing if it cannot be read."""
+    SPINNER.make_way()
     try:
         yield from iter(read, b"")
     except OSError as error:

@@ -55,7 +55,7 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
         from w2vtrain.user_code import Named, require
     folder = resolved(run)
     config = run_config(folder)
-    if STDOUT in config.inputs and sys.stdin.isatty():
+    if STDOUT in config.inputs and sys.stdin is not None and sys.stdin.isatty():
         command = describe_run(run)["command"]
         raise InputMissing(f"-: the run read standard input, which is a terminal now: continue it by `{command}`")
     code = Named(**named)
@@ -109,7 +109,8 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
     root, found, rest = str(folder).rpartition(f"{os.sep}{request.run_folder}")
     start = cwd if Path(cwd).is_dir() else str(folder.parent)
     if found and not rest and has_corpus(root):
-        place, asked = f"cd {shlex.quote(root or os.sep)} &&", request
+        has_log = request.log_json and Path(root, request.log_json).exists()  # a copy is not this run's own
+        place, asked = f"cd {shlex.quote(root or os.sep)} &&", replace(request, log_json=None) if has_log else request
     elif start == cwd or has_corpus(start):
         beside: dict[str, Any] = {
             name: str(folder.parent / Path(file).name) for name, file in named_files(request).items()

@@ -201,15 +201,18 @@ def evaluate_analogies(
 
     Questions and answers use only the first `restrict_vocab` words (None: all). With `case_insensitive`, the first of
     several words that differ only in case stands for all of them. The counts equal those of gensim's
-    `evaluate_word_analogies` with dummy4unknown=False. The file has one question of four words per line, in sections
-    that begin with a line ": NAME". protocol: its rules replace gensim's, except for `restrict_vocab`.
+    `evaluate_word_analogies` with dummy4unknown=False, except that words with zero vectors are unknown. The file has
+    one question of four words per line, in sections that begin with a line ": NAME". protocol: its rules replace
+    gensim's, except for `restrict_vocab`.
 
     Raise InputMissing if the file cannot be opened; DataError, naming the line, if a line is malformed or the file
     exceeds a limit in datasets.py; and NoKnownWords if the vocabulary covers no question.
     """
     words, fold = vectors.words[:restrict_vocab], protocol.fold if case_insensitive else str
     questions = Questions(read_questions(path), words, fold)
-    if not questions.is_known.any():
+    known, norms = questions.is_known, row_norms(vectors.matrix[: len(words)])
+    known[known] = (norms[questions.indices[known, 1:]] > 0).all(axis=1)
+    if not known.any():
         raise none_known(path, len(questions.indices), "questions", "all four words", words)
     answer = partial(nearest_to_analogies, vectors.matrix[: len(words)], method=method, protocol=protocol)
     scores = tuple(questions.scores(questions.are_correct(answer), questions.is_known | protocol.unknown))

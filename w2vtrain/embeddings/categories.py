@@ -4,6 +4,7 @@ A data set is a file with lines "word TAB category", such as those of AP (Almuha
 2011).
 """
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +19,14 @@ from w2vtrain.errors import DataError, UndefinedScore
 from w2vtrain.formats.transforms import unit_rows
 from w2vtrain.formats.vectors import Vectors
 
+logger = logging.getLogger(__name__)
 KMEANS_STARTS, MAX_KMEANS_ROUNDS = 20, 300
 """Random starts of k-means, of which the one with the largest sum of cosines counts, and the most rounds of each."""
-HEADERS = [[word, name] for word in ("word", "concept") for name in ("category", "class", "cluster", "group", "label")]
-"""The cells of a first line that is a header, in lower case."""
+WORD_NAMES = {"word", "words", "concept", "concepts", "item", "items", "noun", "nouns", "term", "terms"}
+CATEGORY_NAMES = {
+    "category", "categories", "class", "classes", "class_name", "cluster", "group", "label", "type", "domain"
+}  # fmt: skip
+"""Names of columns in a first line that is a header, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +58,21 @@ class CategoryReport(Report):
 
 
 def read_categories(path: str | Path) -> Iterator[tuple[str, str]]:
-    """Yield the word and the category of each line of `datasets.rows_of`, except for a header "word, category".
+    """Yield the word and the category of each line of `datasets.rows_of`, except for a header.
 
-    Raise the errors of `datasets.text_lines`, and DataError, naming the line, for any other line.
+    A header may also name the category first. Raise the errors of `datasets.text_lines`, and DataError, naming the
+    line, for any other line.
     """
+    word, category = 0, 1
     for count, (number, line) in enumerate(rows_of(path)):
         fields = fields_of(line)
-        if count == 0 and [field.lower() for field in fields] in HEADERS:
-            continue
         if len(fields) != 2 or not all(fields):
             raise DataError(f"{path}:{number}: expected a word, a tab and a category, got {line[:60]!r}")
-        yield fields[0], fields[1]
+        left, right = (field.lower() for field in fields)
+        if count == 0 and left in CATEGORY_NAMES and right in WORD_NAMES:
+            word, category = 1, 0
+        elif count > 0 or left not in WORD_NAMES or right not in CATEGORY_NAMES:
+            yield fields[word], fields[category]
 
 
 def evaluate_categories(
@@ -80,15 +89,19 @@ def evaluate_categories(
     """
     fold = case_folding(case_insensitive)
     first = first_indices(known := vectors.words[:restrict_vocab], fold)
-    asked, rows, labels = 0, [], []  # type: int, list[int], list[str]
-    for word, category in read_categories(path):
-        asked += 1
+    rows, labels = [], []  # type: list[int], list[str]
+    pairs = list(read_categories(path))
+    if pairs and [category for _, category in pairs].count(name := pairs[0][1]) == 1:
+        logger.warning(
+            "%s: no other word has the category of the first line, %r: if it names columns, delete it", path, name
+        )
+    for word, category in pairs:
         row = first.get(fold(word), -1)
         if row >= 0 and vectors.matrix[row].any():
             rows.append(row)
             labels.append(category)
     if not rows:
-        raise none_known(path, asked, "words", "a vector", known)
+        raise none_known(path, len(pairs), "words", "a vector", known)
     names, truth = np.unique(labels, return_inverse=True)
     if len(names) < 2:
         raise UndefinedScore(
@@ -99,7 +112,7 @@ def evaluate_categories(
     np.add.at(table, (clusters, truth), 1)
     majority = int(table.max(axis=1).sum())
     return CategoryReport(
-        str(path), restrict_vocab, case_insensitive, majority, len(rows), asked, len(names), seed
+        str(path), restrict_vocab, case_insensitive, majority, len(rows), len(pairs), len(names), seed
     )  # fmt: skip
 
 

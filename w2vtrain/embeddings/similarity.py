@@ -24,8 +24,8 @@ from w2vtrain.formats.vectors import Vectors
 class SimilarityReport(Report):
     """Correlations of cosines with human ratings over `answered` of the `asked` pairs.
 
-    unknown: the number of pairs that are not in the vocabulary: they are left out, or have the cosine 0 if the protocol
-    counts them.
+    unknown: the number of pairs that are not in the vocabulary, or have a zero vector: they are left out, or have the
+    cosine 0 if the protocol counts them.
     """
 
     spearman: float
@@ -110,8 +110,9 @@ def correlate_pairs(
 def _compared(
     pairs: Iterable[tuple[str, str, float]], words: list[str], matrix: NDArray[Any], fold: Callable[[str], str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the ratings (n,) of all pairs, their cosines, and whether both words are known; if not, the cosine is 0.
+    """Return the ratings (n,) of all pairs, their cosines, and whether both words have vectors; else the cosine is 0.
 
+    A zero vector is none.
     matrix: the vectors of `words`, and perhaps of more; fold: maps all forms of a word to one.
     """
     first, ids, ratings = first_indices(words, fold), array("q"), array("d")
@@ -120,6 +121,7 @@ def _compared(
         ratings.append(rating)
     rows = np.array(ids, np.int64).reshape(-1, 2)
     known, similar = rows.min(axis=1, initial=0) >= 0, np.zeros(len(rows))
+    known[known] = matrix[rows[known]].any(axis=2).all(axis=1)
     similar[known] = cosines(*(matrix[column] for column in rows[known].T))
     return np.array(ratings), similar, known
 

@@ -5,7 +5,7 @@ files.py does the same for single files.
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from w2vtrain.errors import OutputError, W2VError, WriteError, reason, spelled
@@ -63,20 +63,17 @@ def atomic_folder(path: str | Path, force: bool, ours: Ours, claim: Claim | None
         if claim is not None:
             claim(target, temporary)
         check_folder(path, force, ours)
-        replaces = target.exists()
-        if replaces:
+        if target.exists():
             target.rename(old)
-        try:
-            temporary.rename(target)
-        except OSError:
-            if replaces:
-                old.rename(target)
-            raise
+        temporary.rename(target)
         sync_folder(target.parent)
     except OSError as error:
         raise WriteError(f"{path} cannot be written: {reason(error)}") from error
     except W2VError as error:
         raise type(error)(str(error).replace(str(temporary), str(path))) from error
     finally:
-        for leftover in (temporary, old):
+        if old.exists() and not target.exists():  # an error or a signal came in between
+            with suppress(OSError):
+                old.rename(target)
+        for leftover in (temporary, old) if target.exists() else (temporary,):
             shutil.rmtree(leftover, ignore_errors=True)

@@ -17,14 +17,12 @@ PICKLE = (
     " it and write the vectors with save_word2vec_format, or pass the model to `from_gensim` of w2vtrain's class of the"
     " same name: Word2Vec, FastText, Doc2Vec or KeyedVectors"
 )
-TAR = f"a tar archive, {UNPACK}"
 PARTS = (b"[Content_Types].xml", b"_rels/", b"docProps/", b"word/", b"xl/", b"ppt/", b"mimetypeapplication/")
 """How the first name in a zip archive begins if it is a document of an office program, or a book."""
 CHECKSUM = slice(148, 156)
 """Where the header of a tar archive has its checksum, in octal digits."""
 KINDS = (
     (0, (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"), f"a zip archive, {UNPACK}"),
-    (257, (b"ustar",), TAR),
     (0, (b"!<arch>\n",), f"an ar archive, {UNPACK}"),
     (0, (b"7z\xbc\xaf\x27\x1c",), f"a 7z archive, {UNPACK}"),
     (0, (b"Rar!\x1a\x07",), f"a rar archive, {UNPACK}"),
@@ -53,11 +51,11 @@ def foreign(head: bytes) -> str | None:
     if head.startswith(b"PK") and head.startswith(PARTS, 30):
         return f"a document, {EXTRACT}"
     known = next((kind for at, magic, kind in KINDS if head.startswith(magic, at)), None)
-    return TAR if known is None and _is_old_tar(head) else known
+    return f"a tar archive, {UNPACK}" if known is None and _is_tar(head) else known
 
 
-def _is_old_tar(head: bytes) -> bool:
-    """Return whether data begin with the header of a tar archive before POSIX, which has no signature."""
+def _is_tar(head: bytes) -> bool:
+    """Return whether data begin with the header of a tar archive: old ones have no signature, and text may have it."""
     head = head[:HEAD_BYTES]
     digits = head[CHECKSUM].strip(b" \0")
     if len(head) < HEAD_BYTES or b"\0" not in head or not re.fullmatch(rb"[0-7]+", digits):

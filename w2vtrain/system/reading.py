@@ -47,9 +47,10 @@ def open_input(path: str | Path, allowed: int | None = None) -> Iterator[tuple[B
     The compression is detected from the first bytes, never from the suffix. allowed: see `justified`.
 
     Raise InputMissing if the file cannot be opened or read, and DataError if compressed data are damaged or cut off,
-    with the byte offset, or expand more than any real file; either error may also occur while the block reads.
+    with the byte offset, or expand more than any real file; either error may also occur while the block reads, and
+    DataError after it if the file was rewritten meanwhile.
     """
-    with _open_plain(path) as file:
+    with _open_plain(path) as file, _unchanged(file, path):
         try:
             source = _Compressed(file)
             head = source.read()  # peek() may return less than `recognize` needs from a pipe
@@ -65,6 +66,16 @@ def open_input(path: str | Path, allowed: int | None = None) -> Iterator[tuple[B
                 yield stream, kind.name if kind else None
         except OSError as error:
             raise InputMissing(f"{path} cannot be read: {reason(error)}") from error
+
+
+@contextmanager
+def _unchanged(file: BinaryIO, path: str | Path) -> Iterator[None]:
+    """Raise DataError if a file has another time, but the same size, after the block: a log that is read may grow."""
+    before = os.fstat(file.fileno())
+    yield
+    now = os.fstat(file.fileno())
+    if stat.S_ISREG(now.st_mode) and now.st_size == before.st_size and now.st_mtime_ns != before.st_mtime_ns:
+        raise DataError(f"{path}: was changed while it was read: start again when it is complete")
 
 
 class _Compressed:

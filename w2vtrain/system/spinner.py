@@ -60,7 +60,7 @@ class Spinner:
         """Remove the line, so that the block can print. It returns only if it belongs to a block of `during`."""
         with self._changed:
             if self._width:
-                self._write(" " * self._width + "\r")
+                self._write("")
                 self._width = 0
             self._text = self._text if self._blocks else ""
             yield
@@ -69,6 +69,12 @@ class Spinner:
         """Return whether the line belongs to a block of `during`; if it does not, remove it."""
         with self.cleared():
             return self._blocks > 0
+
+    def make_way(self) -> None:
+        """Remove the line if text is going to be typed at a terminal. sys.stdin may be closed or None."""
+        with suppress(AttributeError, ValueError):
+            if sys.stdin.isatty():
+                self.busy()
 
     def _start(self) -> None:
         """Let the thread draw, if standard error is a terminal."""
@@ -91,18 +97,26 @@ class Spinner:
         if self._text and seconds >= DELAY_SECONDS and is_terminal():
             since = f", {int(seconds)} s" if seconds >= 1 else ""
             line = f"{FRAMES[int(seconds / TICK_SECONDS) % len(FRAMES)]} {self._text}{since}"
-            self._width = columns()
-            self._write(line[: self._width].ljust(self._width) + "\r")
+            self._write(line[: columns()])
 
     def _write(self, text: str) -> None:
+        """Write a text over the last one, and leave the cursor where it was.
+
+        A block of `during` takes the whole line, which a bar may have; otherwise, a script may have begun the line.
+        """
+        self._width = columns() if self._blocks else max(self._width, len(text))
+        start, end = ("\r", "\r") if self._blocks else ("", "\b" * self._width)
         with suppress(OSError, ValueError):  # a closed stream
-            sys.stderr.write("\r" + text)
+            sys.stderr.write(start + text.ljust(self._width) + end)
             sys.stderr.flush()
 
 
 def is_terminal() -> bool:
-    """Return whether standard error is a terminal; programs without one may have None."""
-    return sys.stderr is not None and sys.stderr.isatty()
+    """Return whether standard error is a terminal; programs may have closed or replaced it, or have None."""
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        return False
 
 
 def width_set() -> int:

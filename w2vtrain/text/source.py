@@ -22,7 +22,7 @@ class File:
 
     An input may be a range of an uncompressed regular file: `size` bytes from byte `first` on, which is 0 or follows a
     newline. last: whether the range ends where the file ended when it was listed. listed: the size of the whole
-    file, its time of modification in nanoseconds, and the checksum of its first bytes at that time.
+    file, its time of modification in nanoseconds, and the checksum of its first and last bytes then.
     """
 
     path: str

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 22  # bytes of text per block
 READ_BYTES = 1 << 20  # requested from the operating system at a time
 SEARCH_BYTES = 1 << 16  # read at a time in search of a newline
-LISTED_BYTES = 1 << 12  # at the beginning of a file, which tell whether it was rewritten
+LISTED_BYTES = 1 << 12  # at the beginning and at the end of a file, which tell whether it was rewritten
 
 
 class Corpus:
@@ -390,8 +390,10 @@ def _file(path: str) -> File:
 
 
 def _digest(stream: BinaryIO, size: int) -> int:
-    """Return the checksum of the first LISTED_BYTES of a file that had `size` bytes when it was listed."""
-    return zlib.crc32(stream.read(min(LISTED_BYTES, size)))
+    """Return the checksum of the first and last LISTED_BYTES of a file that had `size` bytes when it was listed."""
+    digest = zlib.crc32(stream.read(min(LISTED_BYTES, size)))
+    stream.seek(max(0, size - LISTED_BYTES))
+    return zlib.crc32(stream.read(min(LISTED_BYTES, size)), digest)
 
 
 def _missing(path: str, error: Exception) -> InputMissing:
@@ -401,8 +403,7 @@ def _missing(path: str, error: Exception) -> InputMissing:
 def _open(path: str) -> AbstractContextManager[BinaryIO]:
     if path != "-":
         return Path(path).open("rb")
-    if sys.stdin.isatty():
-        SPINNER.busy()  # removes its line, which what is typed would share
+    SPINNER.make_way()
     try:
         return open(sys.stdin.fileno(), "rb", closefd=False)
     except (io.UnsupportedOperation, AttributeError):  # sys.stdin was replaced, for example by a test

@@ -227,10 +227,12 @@ def _words(sentence: Iterable[str], index: int) -> list[str]:
 
 
 def _not_a_word(words: list[str], index: int) -> TokenError:
-    place = next(i for i, word in enumerate(words) if not isinstance(word, str))
+    place, word = next((i, word) for i, word in enumerate(words) if not isinstance(word, str))
+    remedy = "[[str(word) for word in sentence] for sentence in sentences], or decode() bytes"
+    if isinstance(word, list | tuple):
+        remedy = "[sentence for document in documents for sentence in document]"
     return TokenError(
-        f"sentences[{index}][{place}] is {shown(words[place])} ({type(words[place]).__name__}):"
-        " words must be str: pass [[str(word) for word in sentence] for sentence in sentences], or decode() bytes"
+        f"sentences[{index}][{place}] is {shown(word)} ({type(word).__name__}): words must be str: pass {remedy}"
     )
 
 

@@ -147,6 +147,8 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("a b 1,500\n", 1, "the weight has a decimal comma: write 1.500, or 1500 if it means that"),
         ("52.13,13.84 52.76,13.25\n", 1, "commas separate fields, and these nodes seem to have commas in them"),
         ("0\t1 0.056\n", 1, "tabs separate fields, so 1_0.056 would be one name: separate all by tabs"),
+        ("(0, 1)\n", 1, "an edge as Python prints it: save the graph with networkx"),
+        ("0 -> 1\n", 1, "-> stands between the nodes: delete it"),
         ("a\tb -2e-5\n", 1, "tabs separate fields, so b_-2e-5 would be one name"),
         ("a b 1,000.5\n", 1, "the weight has commas between its digits: write 1000.5"),
         (

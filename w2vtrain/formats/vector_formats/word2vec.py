@@ -103,10 +103,14 @@ def is_matrix(head: bytes, whole: bool) -> bool:
     """Return whether data that start with `head` are rows of numbers without words, and without a line "V d".
 
     Words may be numbers, too. But if each row begins with a number that is no integer, or if tabs separate nothing but
-    numbers, there are no words.
+    numbers, there are no words, unless these are distinct integers, as nodes are, before numbers that are none.
     """
-    rows = whole_lines(head, whole)
-    return HEADER.match(head) is None and bool(rows) and all(map(_only_numbers, rows))
+    lines = whole_lines(head, whole)
+    if HEADER.match(head) or not lines or not all(map(_only_numbers, lines)):
+        return False
+    rows = [line.split() for line in lines]
+    nodes = {row[0] for row in rows if INTEGER.fullmatch(row[0]) and not any(map(INTEGER.fullmatch, row[1:]))}
+    return len(nodes) < max(2, len(rows))
 
 
 def names_columns(head: bytes, whole: bool) -> bool:

@@ -46,6 +46,9 @@ NO_EDGE_LIST = re.compile(
 )  # fmt: skip
 """How files of other formats begin."""
 SAVE = "save the graph with networkx.write_weighted_edgelist"
+PRINTED = re.compile(rb"\s*[(\[].*,.*[)\]]\s*")
+"""A tuple or a list, as print writes it."""
+ARROWS = (b"->", b"-->", b"--", b"<->", b"=>")
 ADJACENCY = b"# GMT "
 """How a comment begins in the adjacency lists of NetworkX, whose lines would pass for weighted edges."""
 HEADERS = (
@@ -211,6 +214,10 @@ def misread(edge: bytes, separator: bytes, comments: list[bytes]) -> str | None:
         if other.lastgroup == "JSON":
             return "JSON lines: save them in a file with the suffix .jsonl"
         return f"this is {other.lastgroup}, not a list of edges: {SAVE}"
+    if PRINTED.fullmatch(edge):
+        return f"an edge as Python prints it: {SAVE}"
+    if len(parts := edge.split()) > 2 and parts[1] in ARROWS:
+        return f"{parts[1].decode()} stands between the nodes: delete it"
     if comments and comments[0].startswith(MATRIX_MARKET):
         return "the sizes of a matrix: delete this line, and line 1"
     if any(line.startswith(ADJACENCY) for line in comments):

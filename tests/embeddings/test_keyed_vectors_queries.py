@@ -231,3 +231,9 @@ def test_wmdistance_is_the_cheapest_way_to_move_words(monkeypatch):
     monkeypatch.setitem(sys.modules, "ot", None)
     with pytest.raises(ImportError, match=r"pip install 'w2vtrain\[wmd\]'"):
         keyed.wmdistance("a", "b")
+
+
+def test_a_zero_vector_is_not_the_word_that_does_not_match():
+    vectors = KeyedVectors.of(["pad", "king", "queen", "red"], np.array([[0, 0], [1, 2], [1, 3], [-3, 1]], np.float32))
+    for words in (["pad", "king", "queen", "red"], ["red", "king", "pad", "queen"]):
+        assert vectors.doesnt_match(words) == "red"

@@ -568,14 +568,14 @@ class KeyedVectors(KeyedRows):
         return float(self.similarity(wa, wb)) / total if total else math.nan
 
     def rank_by_centrality(self, words: Iterable[Key], use_norm: bool = True) -> list[tuple[np.float32, str]]:
-        """Rank keys by their similarity to the mean of all of them; unknown keys are left out.
+        """Rank keys by their similarity to the mean of all of them; unknown keys and zero vectors are left out.
 
         Parameters
         ----------
         words : iterable of str or int
             Keys.
         use_norm : bool, default True
-            Divide each vector by its length before taking the mean.
+            Divide each vector by its length before taking the mean. Otherwise, zero vectors count.
 
         Returns
         -------
@@ -593,7 +593,8 @@ class KeyedVectors(KeyedRows):
         ['queen', 'king', 'man']
 
         """
-        rows: list[Any] = [(word, row) for word in words if (row := self._find(word, use_norm)) is not None]
+        found: list[Any] = [(word, self._find(word, use_norm)) for word in words]
+        rows = [(word, row) for word, row in found if row is not None and not np.isnan(row[:1]).any()]
         if not rows:
             raise InvalidValue("none of the keys is in the vocabulary: pass at least one known key")
         products = centrality(np.array([row for _, row in rows]))

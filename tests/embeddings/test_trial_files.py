@@ -28,6 +28,7 @@ ROWS = [("king", "queen", 8.5), ("man", "woman", 8.3)]
         "word1,word2,rank,gold\nking,queen,1,8.5\nman,woman,2,8.3\n",
         "word1,word2,1,2,gold\nking,queen,9,8,8.5\nman,woman,8,9,8.3\n",
         "word1,word2,gold,similarity\nking,queen,8.5,0.7\nman,woman,8.3,0.5\n",
+        "word1,word2,similarity,gold_standard,gold\nking,queen,0.7,8,8.5\nman,woman,0.5,8,8.3\n",
         "relation,word1,second,gold\nt,king,queen,8.5\nS,man,woman,8.3\n",
         "relation,first,second,gold\nt,king,queen,8.5\nS,man,woman,8.3\n",
     ],

@@ -97,7 +97,7 @@ def test_a_run_with_other_ngrams_does_not_start_from_a_model(text, model, about,
 
 def test_a_run_with_subwords_does_not_start_from_vectors_without(text, model):
     vectors = w2vtrain.Vectors(model.words, model.input)
-    with pytest.raises(ConfigError, match="there are no n-grams in the vectors"):
+    with pytest.raises(ConfigError, match="needs a model that was trained with subwords=True, and not the vectors"):
         w2vtrain.continue_training(vectors, text, subwords=True, **{**SETTINGS, "epochs": 1})
 
 

@@ -25,7 +25,7 @@ LEAVES = ""
 """Where the sections are that leaves declare."""
 SECTIONS = (OWN, INPUT, LEAVES, OUTPUTS, MODEL, WORDS, TRAINING, RUN, RANKS, MESSAGES)
 """The sections of a help in their order."""
-FOR_FILES = ("info", "all", "map")
+FOR_FILES = ("info", "all", "map", "curves")
 """Commands of groups, to which a message refers if a file is named in place of a command."""
 MIN_OPTIONS_FOR_SECTIONS = 20
 """Fewest options with which a help has sections."""
@@ -138,8 +138,8 @@ class Catalogue(WithDebug, click.Group):
         if args and args[0] not in self.commands:
             hint = COMMANDS.get(args[0].replace("_", "-"))
             if os.path.exists(args[0]):  # noqa: PTH110 - unlike Path.exists, it accepts names that are too long
-                first = next((name for name in FOR_FILES if name in self.commands), "COMMAND")
-                hint = f"write a command before the file, such as {ctx.command_path} {first} {args[0]}"
+                lines = [f"{ctx.command_path} {name} {args[0]}" for name in FOR_FILES if name in self.commands]
+                hint = f"write a command before the file, such as {' or '.join(lines)}"
             if hint:
                 raise click.UsageError(f"No such command {args[0]!r}: {hint}", ctx)
         return super().resolve_command(ctx, args)

@@ -113,6 +113,7 @@ class Console:
         self.warnings.append(warning)
 
     def _log(self, event: str, **facts: Any) -> None:
+        self._close_bar()  # the log may be standard output
         self.log({"event": event, **facts})
 
     def close(self) -> None:

@@ -66,6 +66,7 @@ def carry_out(request: FitRequest, resumed: bool = False) -> None:
                 started = time.monotonic()
                 run.enter(Phase.WRITING)
                 with run.rescued():  # if they cannot be written, what was learned is saved
+                    console.close()  # its bar: vectors may go to the same terminal
                     written = write_results(request, model, run, console.warnings, planned.kept)
                 for file in request.results:
                     if file != request.output:  # whose record is that of this run

@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 MAX_SET_BYTES, MAX_LINE_BYTES = 64 << 20, 64 << 10
 SCORES = ("score", "simlex999", "humanmean", "mean", "average", "avgscore", "rating", "similarity", "relatedness")
 """Names of columns of scores, as published, in lower case and with letters and digits only."""
-JUDGMENTS = ("human", "gold", "humanscore", "goldscore")
-"""Other names of human scores, beside which a `similarity` may be that of a model."""
+JUDGMENT = re.compile(r"(human|gold|expert|groundtruth|target|label)(?!.*(sd|std|stdev|var)$)")
+"""How other names of human scores begin, beside which a `similarity` may be that of a model."""
 WORD_COLUMNS = (("word1", "w1", "term1"), ("word2", "w2", "term2"))
 """Names of the columns of both words."""
 CODE_LETTERS = 4
@@ -109,7 +109,7 @@ def read_pairs(path: str | Path, columns: str | None = None) -> Iterator[tuple[s
     are in the columns that a header names as in WORD_COLUMNS, otherwise in the first two, unless `_have_words` says
     that these may be codes, or others words; the score is in the one whose name is among SCORES, otherwise in the only
     one after the words that has a number, or, without a header, in the first. Two columns of numbers whose names are
-    among SCORES and JUDGMENTS are not clear.
+    among SCORES, or those of a JUDGMENT, are not clear.
 
     columns: other columns, "WORD,WORD,SCORE", by their names in the header or by their numbers from 1; with numbers,
     lines at the beginning that start with "#" and have no number are comments, too. Raise DataError, naming the line,
@@ -192,7 +192,8 @@ def _layout(rows: list[list[str]], columns: str | None, path: str | Path) -> tup
         numbers = [place for place, cell in enumerate(second) if place >= after and _is_number(cell)]
         places.append((named + numbers + [after])[0])
         are_words_clear = is_header or _have_words(rows[1:] or rows, places)
-        rivals = [place for place in numbers if place < len(names) and names[place] in (*SCORES, *JUDGMENTS)]
+        named_numbers = [names[place] for place in numbers if place < len(names)]
+        rivals = [name for name in named_numbers if name in SCORES or JUDGMENT.match(name)]
         if not are_words_clear or len(rivals) > 1 or (not (is_data or named) and len(numbers) > 1):
             raise UsageError(
                 f"{path}: it is not clear which columns have the words and the score: name them as"

@@ -201,7 +201,7 @@ class PhraseTable:
         if next(lines, (2, b""))[1].rstrip(b"\r\n") != COLUMNS.encode():
             raise DataError(f"{path}:2: expected the names of the columns, {COLUMNS!r}")
         passes: list[dict[tuple[str, ...], Phrase]] = [{} for _ in range(scoring.passes)]
-        for line, data in lines:
+        for line, data in (row for row in lines if row[1].strip()):
             number, phrase = _row(data, scoring, f"{path}:{line}")
             passes[number - 1][phrase.words] = phrase
         return cls(scoring, tuple(tuple(phrases.values()) for phrases in passes), str(path))

@@ -171,8 +171,8 @@ class WarmStart:
         """Raise ConfigError if the model does not have the n-gram rows of a run with subwords."""
         if self.model is None or not self.settings.get("subwords"):
             raise ConfigError(
-                f"{label('subwords')}: there are no n-grams in {self.name}; start from a model that was trained with"
-                f" {spelled('subwords', True)}, or leave it out"
+                f"{label('subwords')}: needs a model that was trained with {spelled('subwords', True)}, and not"
+                f" {self.name}: start from one, or leave it out"
             )
         for name in Ngrams._fields:
             if not self._same(name, settings):

@@ -104,7 +104,7 @@ def test_nodes_may_begin_as_comments_do_if_a_header_names_the_columns(tmp_path, 
 def test_quotes_stay_in_names_unless_they_enclose_a_whole_field(tmp_path):
     names = list(read(tmp_path, '""""\t"a"\n5" disk\t"say ""hi"""\na"b\tc"\n').names)
     assert names == ['"', "a", '5"_disk', 'say_"hi"', 'a"b', 'c"']
-    assert sorted(read(tmp_path, '"a" "b"\n').names) == ['"a"', '"b"']
+    assert sorted(read(tmp_path, '"a" b\n').names) == ['"a"', "b"]
 
 
 def test_parallel_edges_add_up_and_self_loops_stay(tmp_path):
@@ -148,6 +148,8 @@ def test_files_may_be_several_and_compressed(tmp_path, monkeypatch):
         ("52.13,13.84 52.76,13.25\n", 1, "commas separate fields, and these nodes seem to have commas in them"),
         ("0\t1 0.056\n", 1, "tabs separate fields, so 1_0.056 would be one name: separate all by tabs"),
         ("(0, 1)\n", 1, "an edge as Python prints it: save the graph with networkx"),
+        ('"from" "to"\n"a" "b"\n', 1, "nodes in quotes, which would be part of their names: remove all quotes"),
+        ('"from"\t"to"\n"a"\t"b"\n', 1, "this line names columns"),
         ("0 -> 1\n", 1, "-> stands between the nodes: delete it"),
         ("a\tb -2e-5\n", 1, "tabs separate fields, so b_-2e-5 would be one name"),
         ("a b 1,000.5\n", 1, "the weight has commas between its digits: write 1000.5"),

@@ -48,6 +48,8 @@ NO_EDGE_LIST = re.compile(
 SAVE = "save the graph with networkx.write_weighted_edgelist"
 PRINTED = re.compile(rb"\s*[(\[].*,.*[)\]]\s*")
 """A tuple or a list, as print writes it."""
+IN_QUOTES = re.compile(rb'\s*"[^"]+"\s+"[^"]+"(\s.*)?')
+"""Two nodes as write.table of R writes them."""
 ARROWS = (b"->", b"-->", b"--", b"<->", b"=>")
 ADJACENCY = b"# GMT "
 """How a comment begins in the adjacency lists of NetworkX, whose lines would pass for weighted edges."""
@@ -218,6 +220,8 @@ def misread(edge: bytes, separator: bytes, comments: list[bytes]) -> str | None:
         return f"an edge as Python prints it: {SAVE}"
     if len(parts := edge.split()) > 2 and parts[1] in ARROWS:
         return f"{parts[1].decode()} stands between the nodes: delete it"
+    if separator == b" " and IN_QUOTES.fullmatch(edge):
+        return "nodes in quotes, which would be part of their names: remove all quotes, or separate fields by tabs"
     if comments and comments[0].startswith(MATRIX_MARKET):
         return "the sizes of a matrix: delete this line, and line 1"
     if any(line.startswith(ADJACENCY) for line in comments):
@@ -258,8 +262,8 @@ def header_in(fields: list[bytes], is_table: bool) -> tuple[str, ...]:
     is_table: whether any line without a number as its third field has names.
     """
     names = tuple(field.decode(errors="replace").lower() for field in fields)
-    plain = {name.strip('"') for name in names}
-    has_names = {*COLUMNS[:2]} <= plain or {*names[:2]} in HEADERS
+    plain = [name.strip('"') for name in names]
+    has_names = {*COLUMNS[:2]} <= {*plain} or {*plain[:2]} in HEADERS
     return names if has_names or (is_table and len(names) > 2 and not is_number(fields[2])) else ()
 
 

@@ -244,7 +244,7 @@ def test_diff_aligns_two_languages_by_pairs_and_writes_the_rotated_vectors(w2vtr
     assert (code, sorted(out.splitlines())) == (
         0, ["king koenig\t1.000\t", "queen koenigin\t1.000\t", "river fluss\t1.000\t"],
     )  # fmt: skip
-    assert err == "mean cosine 1.0000 after rotation; 3 of 4 pairs, 1 only in en.txt, 1 only in de.txt\n"
+    assert err == "mean cosine 1.0000 after rotation; 3 of 4 pairs, 1 not paired in en.txt, 1 not paired in de.txt\n"
     aligned = read_vectors(tmp_path / "aligned.vec")
     assert aligned.words == ["koenig", "koenigin", "fluss", "wasser"]
     np.testing.assert_allclose(aligned.matrix, [[1, 0], [0.9, 0.2], [0, 1], [0.1, 3]], atol=1e-6)
@@ -253,7 +253,7 @@ def test_diff_aligns_two_languages_by_pairs_and_writes_the_rotated_vectors(w2vtr
     code, out, err = w2vtrain_here([*command[:4], "several.tsv"], tmp_path)
     listed = sorted(line.split("\t")[0] for line in out.splitlines())
     assert (code, listed) == (0, ["king koenig", "king koenigin", "queen koenig", "river fluss"])
-    assert "; 4 of 5 pairs, 1 only in en.txt, 1 only in de.txt\n" in err
+    assert "; 4 of 5 pairs, 1 not paired in en.txt, 1 not paired in de.txt\n" in err
     assert w2vtrain_here([*command, "-o", "aligned.vec"], tmp_path)[0] == 73
     assert w2vtrain_here([*command, "-o", "de.txt", "--force"], tmp_path)[0] == 2
     assert w2vtrain_here([*command, "-o", "-"], tmp_path)[:2] == (2, "")

@@ -67,6 +67,8 @@ def test_the_word_that_was_moved_is_found_with_neighbors_that_left_and_came(rng)
     assert {int(word[1:]) // 10 for word in moved.came} == {5}
     assert moved.came[0] == "w55"
     assert (found.only_first, found.only_second) == (0, 1)
+    rarer = difference(vectors_of([*WORDS[1:], "w0"], np.roll(first, -1, axis=0)), extra, restrict_vocab=59, k=5)
+    assert (rarer.only_first, rarer.only_second) == (0, 0)  # w0 is in both, although it is not compared
     assert moved.cosine < 0.5 < np.delete(found.cosines, 3).min()
 
 

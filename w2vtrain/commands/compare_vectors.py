@@ -121,9 +121,10 @@ def diff(
         name = word.word if given is None else f"{word.word} {word.second}"
         echo(f"{name}\t{word.cosine:.3f}\t{' '.join(changed)}")
     what = "shared words" if given is None else f"of {len(given):,} pairs"
+    alone = "only in" if given is None else "not paired in"
     echo(
         f"mean cosine {changes.mean:.4f} after rotation; {len(changes.words):,} {what},"
-        f" {changes.only_first:,} only in {first}, {changes.only_second:,} only in {second}",
+        f" {changes.only_first:,} {alone} {first}, {changes.only_second:,} {alone} {second}",
         err=True,
     )  # fmt: skip
     distinct = min(len(set(changes.words)), len(set(changes.others)))

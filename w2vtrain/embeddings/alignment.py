@@ -40,7 +40,8 @@ class Difference:
 
     words: the n words that both have, or the first word of each of n pairs; others: the n words of the second file;
     cosines (n,): of the two vectors of each after alignment; moved: the words or pairs with the lowest cosines, lowest
-    first; only_first, only_second: how many words only one file has; turn (d, d): the rotation of the second file.
+    first; only_first, only_second: how many words only one file has, or are in no pair; turn (d, d): the rotation of
+    the second file.
     """
 
     words: list[str]
@@ -131,8 +132,8 @@ def _paired(
     first: Vectors, second: Vectors, restrict_vocab: int | None, min_count: int | None,
     pairs: Iterable[tuple[str, str]] | None,
 ) -> tuple[list[str], list[str], tuple[int, int]]:  # fmt: skip
-    """Return the n words of the first file to compare, their n counterparts in the second, and how many words of each
-    file are not compared.
+    """Return the n words of the first file to compare, their n counterparts in the second, and how many of the words
+    of each file that are frequent enough are not in the other file or, with `pairs`, in no pair.
     """
     if (a := first.matrix.shape[1]) != (b := second.matrix.shape[1]):
         raise DataError(
@@ -153,7 +154,9 @@ def _paired(
             f" the same way, upper and lower case included{paired}{rarer * bool(min_count)}"
         )
     words, others = [word for word, _ in chosen], [other for _, other in chosen]
-    return words, others, (len(known[0]) - len(set(words)), len(known[1]) - len(set(others)))
+    partners = (second.words, first.words) if pairs is None else (words, others)
+    alone = [len(own.keys() - set(partner)) for own, partner in zip(known, partners, strict=True)]
+    return words, others, (alone[0], alone[1])
 
 
 def _comparable(file: Vectors, restrict_vocab: int | None, min_count: int | None) -> dict[str, int]:

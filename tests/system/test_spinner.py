@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 
 import pytest
@@ -73,15 +74,21 @@ execute(slow)
 
 
 def lines(text):
-    """Return the lines that stay on a terminal: what follows a carriage return or backspaces overwrites."""
+    """Return the lines that stay on a terminal, which obeys a carriage return and the codes of the spinner."""
     screen = []
     for line in text.split("\n"):
-        cells, at = list[str](), 0
-        for letter in line:
-            if letter in "\r\b":
-                at = max(0, at - 1) if letter == "\b" else 0
-                continue
-            cells[at : at + 1], at = [letter], at + 1
+        cells, at, saved = list[str](), 0, 0
+        for part in re.findall(r"\x1b\[\?7[lh]|\x1b\[K|\x1b[78]|.|\r", line):
+            if part == "\r":
+                at = 0
+            elif part == "\x1b7":
+                saved = at
+            elif part == "\x1b8":
+                at = saved
+            elif part == "\x1b[K":
+                del cells[at:]
+            elif len(part) == 1:
+                cells[at : at + 1], at = [part], at + 1
         screen.append("".join(cells).rstrip())
     return screen
 
@@ -107,7 +114,7 @@ def test_a_terminal_shows_that_a_kernel_is_compiled(tmp_path):
 
 @pytest.mark.parametrize("options", [[], ["--quiet"]])
 def test_a_command_shows_that_it_works_until_it_prints_anything(options):
-    code, text = on_terminal([sys.executable, "-c", COMMAND, *options])
+    code, text = on_terminal([sys.executable, "-c", COMMAND, *options], env={**os.environ, "TERM": "xterm"})
     assert (code, lines(text)) == (0, ["it is done", ""])
     assert ("working" in text) == (not options)
 

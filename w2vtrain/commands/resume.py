@@ -109,18 +109,20 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
     root, found, rest = str(folder).rpartition(f"{os.sep}{request.run_folder}")
     start = cwd if Path(cwd).is_dir() else str(folder.parent)
     if found and not rest and has_corpus(root):
-        has_log = request.log_json and Path(root, request.log_json).exists()  # a copy is not this run's own
-        place, asked = f"cd {shlex.quote(root or os.sep)} &&", replace(request, log_json=None) if has_log else request
+        start, asked = root or os.sep, request
     elif start == cwd or has_corpus(start):
         beside: dict[str, Any] = {
             name: str(folder.parent / Path(file).name) for name, file in named_files(request).items()
         }
-        place, asked = f"cd {shlex.quote(start)} &&", replace(request, **beside, run=str(folder))
+        asked = replace(request, **beside, run=str(folder))
     else:
-        place, asked = "go to its new place and run", replace(request, run=str(folder))
+        start, asked = "", replace(request, run=str(folder))
+    place, without = f"cd {shlex.quote(start)} &&" if start else "go to its new place and run", ""
+    if asked.log_json and Path(start, asked.log_json).is_file():  # a copy, which is not this run's own
+        asked, without = replace(asked, log_json=None), f" (without --log-json: {asked.log_json} exists)"
     settings = validated(request.flags)
     command = repeated(asked, settings, {**request.origins, "options": dict.fromkeys(settings.options)})
-    return f"{place} {command}" + (f" --run {shlex.quote(asked.run)}" if asked.run else "")
+    return f"{place} {command}" + (f" --run {shlex.quote(asked.run)}" if asked.run else "") + without
 
 
 def named_files(request: FitRequest) -> dict[str, str]:

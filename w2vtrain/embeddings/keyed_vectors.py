@@ -596,7 +596,7 @@ class KeyedVectors(KeyedRows):
         found: list[Any] = [(word, self._find(word, use_norm)) for word in words]
         rows = [(word, row) for word, row in found if row is not None and not np.isnan(row[:1]).any()]
         if not rows:
-            raise InvalidValue("none of the keys is in the vocabulary: pass at least one known key")
+            raise InvalidValue("none of the keys has a vector that is not zero: pass at least one that has")
         products = centrality(np.array([row for _, row in rows]))
         return sorted(zip(products, (word for word, _ in rows), strict=True), reverse=True)
 

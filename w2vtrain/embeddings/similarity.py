@@ -68,7 +68,7 @@ def evaluate_similarity(
     fold = protocol.fold if case_insensitive else str
     words = vectors.words[:restrict_vocab]
     pairs = list(read_pairs(path, columns))
-    gold, similar, known = _compared(pairs, words, vectors.matrix, fold)
+    gold, similar, known = _compared(pairs, words, vectors.matrix, fold, without_zeros=True)
     if not known.any():
         is_misread = pairs and all(left.isdigit() or right.isdigit() for left, right, _ in pairs)
         hint = f": one of each is a number; {columns_option()} names other columns" if is_misread else ""
@@ -108,11 +108,12 @@ def correlate_pairs(
 
 
 def _compared(
-    pairs: Iterable[tuple[str, str, float]], words: list[str], matrix: NDArray[Any], fold: Callable[[str], str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the ratings (n,) of all pairs, their cosines, and whether both words have vectors; else the cosine is 0.
+    pairs: Iterable[tuple[str, str, float]], words: list[str], matrix: NDArray[Any], fold: Callable[[str], str],
+    without_zeros: bool = False,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:  # fmt: skip
+    """Return the ratings (n,) of all pairs, their cosines, and whether both words are known; if not, the cosine is 0.
 
-    A zero vector is none.
+    without_zeros: whether words with zero vectors are unknown, which they are not in gensim.
     matrix: the vectors of `words`, and perhaps of more; fold: maps all forms of a word to one.
     """
     first, ids, ratings = first_indices(words, fold), array("q"), array("d")
@@ -121,7 +122,8 @@ def _compared(
         ratings.append(rating)
     rows = np.array(ids, np.int64).reshape(-1, 2)
     known, similar = rows.min(axis=1, initial=0) >= 0, np.zeros(len(rows))
-    known[known] = matrix[rows[known]].any(axis=2).all(axis=1)
+    if without_zeros:
+        known[known] = matrix[rows[known]].any(axis=2).all(axis=1)
     similar[known] = cosines(*(matrix[column] for column in rows[known].T))
     return np.array(ratings), similar, known
 

@@ -117,7 +117,7 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     header, found = HEADER.match(head), _recognized(head, whole)
     if is_vocabulary and (not found or (header and int(header[2]) > 1 and len(rows) > 1)):
         return Sniff("vocabulary", None, None, start, size, compression)
-    if found and not (found[0] == "text" and foreign(head)):  # a zip archive may store text as it is
+    if found and not (found[0] == "text" and b"\0" in head and foreign(head)):  # as a zip archive that stores text
         name, promise = found
         if compression and not (name in formats() and formats()[name].compressible):
             return _unknown(size, compression, f"a compressed {name} file: decompress it first")

@@ -70,11 +70,11 @@ def open_input(path: str | Path, allowed: int | None = None) -> Iterator[tuple[B
 
 @contextmanager
 def _unchanged(file: BinaryIO, path: str | Path) -> Iterator[None]:
-    """Raise DataError if a file has another time, but the same size, after the block: a log that is read may grow."""
+    """Raise DataError if a file has another time after the block, unless it is larger: a log that is read may grow."""
     before = os.fstat(file.fileno())
     yield
     now = os.fstat(file.fileno())
-    if stat.S_ISREG(now.st_mode) and now.st_size == before.st_size and now.st_mtime_ns != before.st_mtime_ns:
+    if stat.S_ISREG(now.st_mode) and now.st_size <= before.st_size and now.st_mtime_ns != before.st_mtime_ns:
         raise DataError(f"{path}: was changed while it was read: start again when it is complete")
 
 

@@ -15,6 +15,8 @@ TICK_SECONDS = 0.1
 DELAY_SECONDS = 0.2
 """Work that takes less time is not shown."""
 FRAMES = "|/-\\"
+SAVE_CURSOR, RESTORE_CURSOR = "\x1b7\x1b[?7l", "\x1b[K\x1b[?7h\x1b8"
+"""Codes of terminals: what is written between these does not wrap, and replaces the rest of the line."""
 PAUSE_SECONDS = 1.0
 """Work that begins this soon after the last counts as the same: its seconds go on."""
 
@@ -104,10 +106,12 @@ class Spinner:
 
         A block of `during` takes the whole line, which a bar may have; otherwise, a script may have begun the line.
         """
-        self._width = columns() if self._blocks else max(self._width, len(text))
-        start, end = ("\r", "\r") if self._blocks else ("", "\b" * self._width)
+        self._width = columns()
+        line = "\r" + text.ljust(self._width) + "\r"
+        if not self._blocks and sys.platform != "win32" and os.environ.get("TERM", "dumb") != "dumb":
+            line = SAVE_CURSOR + text + RESTORE_CURSOR
         with suppress(OSError, ValueError):  # a closed stream
-            sys.stderr.write(start + text.ljust(self._width) + end)
+            sys.stderr.write(line)
             sys.stderr.flush()
 
 
@@ -123,7 +127,7 @@ def width_set() -> int:
     """Return how many columns the terminal has; 0 if nobody has set it."""
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns
-    except (OSError, ValueError):
+    except (AttributeError, OSError, ValueError):
         return 0
 
 

@@ -229,8 +229,10 @@ def _words(sentence: Iterable[str], index: int) -> list[str]:
 def _not_a_word(words: list[str], index: int) -> TokenError:
     place, word = next((i, word) for i, word in enumerate(words) if not isinstance(word, str))
     remedy = "[[str(word) for word in sentence] for sentence in sentences], or decode() bytes"
-    if isinstance(word, list | tuple):
+    if isinstance(word, list):
         remedy = "[sentence for document in documents for sentence in document]"
+    if isinstance(word, tuple):
+        remedy = "[[word for word, tag in sentence] for sentence in sentences], or other parts of these tuples"
     return TokenError(
         f"sentences[{index}][{place}] is {shown(word)} ({type(word).__name__}): words must be str: pass {remedy}"
     )

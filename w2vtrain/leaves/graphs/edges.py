@@ -46,7 +46,7 @@ NO_EDGE_LIST = re.compile(
 )  # fmt: skip
 """How files of other formats begin."""
 SAVE = "save the graph with networkx.write_weighted_edgelist"
-PRINTED = re.compile(rb"\s*[(\[].*,.*[)\]]\s*")
+PRINTED = re.compile(rb"\s*[(\[][^()\[\]{}\t]*, [^()\[\]{}\t]*[)\]]\s*")
 """A tuple or a list, as print writes it."""
 IN_QUOTES = re.compile(rb'\s*"[^"]+"\s+"[^"]+"(\s.*)?')
 """Two nodes as write.table of R writes them."""
@@ -218,8 +218,9 @@ def misread(edge: bytes, separator: bytes, comments: list[bytes]) -> str | None:
         return f"this is {other.lastgroup}, not a list of edges: {SAVE}"
     if PRINTED.fullmatch(edge):
         return f"an edge as Python prints it: {SAVE}"
-    if len(parts := edge.split()) > 2 and parts[1] in ARROWS:
-        return f"{parts[1].decode()} stands between the nodes: delete it"
+    fields = fields_of(edge, separator)
+    if len(fields) > 2 and fields[1] in ARROWS and (fields[0].isdigit() or not is_number(fields[2])):
+        return f"{fields[1].decode()} stands between the nodes: delete it"
     if separator == b" " and IN_QUOTES.fullmatch(edge):
         return "nodes in quotes, which would be part of their names: remove all quotes, or separate fields by tabs"
     if comments and comments[0].startswith(MATRIX_MARKET):

@@ -23,9 +23,9 @@ def loss_text(loss: float | None) -> str:
     return "no example" if loss is None else f"loss {loss:.4f}"
 
 
-def reading_facts(done: int, tokens: int) -> list[str]:
-    """Return what a bar says about reading: until words of the first block are counted, the bytes that are read."""
-    return [f"{tokens:,} words" if tokens else size_text(done)]
+def reading_facts(tokens: int) -> list[str]:
+    """Return what a bar says about reading: nothing until the words of the first block are counted."""
+    return [f"{tokens:,} words"] if tokens else []
 
 
 def training_facts(at: Progress, loss: float | None) -> list[str]:
@@ -94,7 +94,7 @@ def progress_bar(events: Events) -> Iterator[Events]:
 
     def reading(done: int, total: int | None, tokens: int) -> None:
         if tokens or is_terminal():  # elsewhere, the place may be that of what is compiled
-            bars.draw("reading", "reading", done, total, reading_facts(done, tokens))
+            bars.draw("reading", "reading", done, total, reading_facts(tokens))
 
     def training(at: Progress) -> None:
         loss = at.loss / at.examples if at.examples else None

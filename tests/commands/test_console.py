@@ -112,7 +112,7 @@ def test_a_bar_on_a_terminal_has_the_percentage_and_the_facts_that_fit(columns, 
     code, text = on_terminal([sys.executable, "-c", TERMINAL], columns)
     assert code == 0
     frames = text.split("\r")
-    assert any(frame.startswith("reading: 2.0 KiB") for frame in frames)  # a pipe that is slow
+    assert any(frame.startswith("reading") for frame in frames)  # before words are counted, as of a slow pipe
     bars = [frame for frame in frames if "%|" in frame]
     assert len(bars) == 2
     assert re.search(rf"^epoch 2  10%\|.{{10,}}\| {facts}$", bars[0]), bars

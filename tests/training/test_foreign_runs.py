@@ -185,6 +185,11 @@ def test_a_run_whose_folder_was_moved_with_its_corpus_names_the_command_that_con
     assert (code, f"moved: cd {moved} && w2vtrain fit text.txt -o {moved / 'v.bin'} " in said) == (66, True), said
     rewrite(moved / "v.bin.run", {"output": "v.bin"})
     rewrite(moved / "v.bin.run", cwd=str(home))
+    code, said = w2vtrain("resume", moved / "v.bin.run")
+    assert (code, "--log-json q.log" in said) == (73, True), said
+    copied = shutil.copytree(moved, home.with_name("copied"))
+    code, said = w2vtrain("resume", copied / "v.bin.run")  # the command would begin the log anew, or not at all
+    assert (code, said.endswith("(without --log-json: q.log exists)\n")) == (73, True), said
     code, _, said = w2vtrain_here(["fit", "text.txt", "-o", "v.bin", *SMALL, "--log-json", "q.log"], moved)
     assert (code, "resumed     from" in said) == (0, True), said
     assert (moved / "q.log").read_text().count('"event":"start"') == 2

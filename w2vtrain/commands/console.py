@@ -145,7 +145,7 @@ class Console:
         if not self.quiet and self.shown.due():
             share = f" {done / total:.0%}" if total else ""
             line = f"reading{share}: {done:,} bytes, {tokens:,} words"
-            self._draw("reading", "reading", done, total, reading_facts(done, tokens), line)
+            self._draw("reading", "reading", done, total, reading_facts(tokens), line)
 
     def _subwords(self, rows: Subwords) -> None:
         """Report the rows of n-grams, and how many a word has."""

@@ -70,13 +70,13 @@ def resume(run: str, force: bool, quiet: bool, allow_changed: bool, cache_dir: s
     except (OSError, ValueError) as error:
         with suppress(OSError):
             os.chdir(config.home(folder))  # relative names of code refer to it
-        advice = elsewhere(folder, cwd, asked_before(folder, config))
+        advice = elsewhere(folder, config, asked_before(folder, config))
         raise InputMissing(
             f"{shown(cwd)}: the folder that the run was started in does not exist; if it was moved: {advice}"
         ) from error
     request = asked_before(folder, config)
     if (place := resolved(Path(cwd, request.run_folder or ""))) != folder:
-        advice = f"continue it here by {elsewhere(folder, cwd, request)}"
+        advice = f"continue it here by {elsewhere(folder, config, request)}"
         if place.parent == folder.parent and place.exists():  # beside the folder are the outputs of the original
             advice = "copy it to another folder, where `w2vtrain resume` names the command that continues it"
         raise OutputError(f"{folder}: was copied or moved from {place}, whose outputs it would write: {advice}")
@@ -94,7 +94,7 @@ def _is_lost(file: str) -> bool:
     return bool(OPEN_FILE.fullmatch(file)) and (not Path(file).exists() or Path(file).is_char_device())
 
 
-def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
+def elsewhere(folder: Path, config: "Config", request: FitRequest) -> str:
     """Return the `fit` command that continues a run whose folder, or the folder that it was started in, was moved.
 
     If the corpus moved with the run, the command is the original one in the new place. If the corpus is where it was,
@@ -106,6 +106,7 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
     def has_corpus(place: str) -> bool:
         return all(name == STDOUT or Path(place, name).exists() for name in request.sources)
 
+    cwd = config.cwd
     root, found, rest = str(folder).rpartition(f"{os.sep}{request.run_folder}")
     start = cwd if Path(cwd).is_dir() else str(folder.parent)
     if found and not rest and has_corpus(root):
@@ -118,7 +119,8 @@ def elsewhere(folder: Path, cwd: str, request: FitRequest) -> str:
     else:
         start, asked = "", replace(request, run=str(folder))
     place, without = f"cd {shlex.quote(start)} &&" if start else "go to its new place and run", ""
-    if asked.log_json and Path(start, asked.log_json).is_file():  # a copy, which is not this run's own
+    log = Path(start, asked.log_json or "")
+    if log.is_file() and [log.stat().st_ino] not in config.written.values():  # a copy, which is not this run's own
         asked, without = replace(asked, log_json=None), f" (without --log-json: {asked.log_json} exists)"
     settings = validated(request.flags)
     command = repeated(asked, settings, {**request.origins, "options": dict.fromkeys(settings.options)})

@@ -58,7 +58,7 @@ class Model(ModelParts):
         `save` then writes what was changed in place, such as by ``model.wv[word] = vector``; blends are read-only.
         After other changes (words added or sorted, ``wv.vectors`` assigned, attributes of words set), the model cannot
         be saved or trained further: ``wv.save`` writes them, and ``dataclasses.replace(model)`` is a model without
-        them.
+        them. `vectors` and `to_keyed_vectors` never have them.
     dv : KeyedVectors
         The vectors of documents, if the model was trained on `Documents`: otherwise, ``hasattr(model, "dv")`` is False.
 
@@ -139,7 +139,7 @@ class Model(ModelParts):
             same = keyed.expandos.keys() == attributes.keys() and all(
                 np.array_equal(keyed.expandos[attribute], values) for attribute, values in attributes.items()
             )
-            if keyed.vectors is not rows or keyed.index_to_key != list(words) or not same:
+            if keyed.vectors is not rows or list(keyed.index_to_key) != list(words) or not same:
                 raise UsageError(
                     f"model.{name} has other words, vectors or attributes than the model: save these with"
                     f" model.{name}.save(...); dataclasses.replace(model) is the model without them"

@@ -230,7 +230,7 @@ def test_vectors_of_another_program_have_fewer_sections_and_say_so(tmp_path):
         assert "not recorded" in found.texts[section], section
     assert "none of its 999 pairs has both words among the first " in found.texts["scores"]
     assert "unknown\nNot in the vocabulary." in found.texts["neighbors"]
-    assert "w7\nA zero vector." in found.texts["neighbors"]
+    assert "w7\nNo neighbors: this vector, or all others, are zero." in found.texts["neighbors"]
 
 
 def test_scores_are_those_of_eval_and_small_coverage_is_named(tmp_path):

@@ -30,12 +30,6 @@ Value = Annotated[float, Meta(ge=-1e100, le=1e100)] | None
 """A number, or None if it is not known: NaN is null in JSON. Larger ones could not be drawn."""
 
 
-class RunOptions(Struct):
-    """The options of an objective that decide which losses can be compared."""
-
-    negative: Value = None
-
-
 class RunSettings(Struct):
     """The settings of a run that its curves need."""
 
@@ -44,7 +38,7 @@ class RunSettings(Struct):
     min_alpha: Value = None
     seconds: Value = None
     objective: str = ""
-    options: RunOptions | None = None
+    options: dict[str, Any] | None = None
 
 
 class Scored(Struct):
@@ -217,8 +211,8 @@ def _add_progress(run: RunLog, settings: RunSettings, progress: Sequence[tuple[M
 
 def _add_epochs(run: RunLog, settings: RunSettings, epochs: Sequence[EpochFacts]) -> None:
     """Add what is known of each epoch: a mean loss, a mean speed, the learning rate at its end, and a perplexity."""
-    negative = settings.options.negative if settings.options else None
-    run.objective = settings.objective + (f", negative {negative:g}" if negative else "")
+    noise = {name: count for name in ("negative", "samples") if (count := (settings.options or {}).get(name))}
+    run.objective = ", ".join([settings.objective, *(f"{name} {count}" for name, count in noise.items())])
     words = elapsed = before = whole = 0.0
     moments = [Moment(0, 0, 0)]
     for entry in epochs:

@@ -568,7 +568,9 @@ class KeyedVectors(KeyedRows):
         return float(self.similarity(wa, wb)) / total if total else math.nan
 
     def rank_by_centrality(self, words: Iterable[Key], use_norm: bool = True) -> list[tuple[np.float32, str]]:
-        """Rank keys by their similarity to the mean of all of them; unknown keys and zero vectors are left out.
+        """Rank keys by their similarity to the mean of all of them.
+
+        Unknown keys are left out, and so are zero vectors, if there are others.
 
         Parameters
         ----------
@@ -593,10 +595,10 @@ class KeyedVectors(KeyedRows):
         ['queen', 'king', 'man']
 
         """
-        found: list[Any] = [(word, self._find(word, use_norm)) for word in words]
-        rows = [(word, row) for word, row in found if row is not None and not np.isnan(row[:1]).any()]
+        known: list[Any] = [(word, row) for word in words if (row := self._find(word, use_norm)) is not None]
+        rows = [(word, row) for word, row in known if not np.isnan(row).any()] or known
         if not rows:
-            raise InvalidValue("none of the keys has a vector that is not zero: pass at least one that has")
+            raise InvalidValue("none of the keys is in the vocabulary: pass at least one known key")
         products = centrality(np.array([row for _, row in rows]))
         return sorted(zip(products, (word for word, _ in rows), strict=True), reverse=True)
 

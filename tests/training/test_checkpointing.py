@@ -166,7 +166,7 @@ def kill_loop(corpus, tmp_path, kills, seed, killed):
             output.unlink()
             Path(f"{output}.json").unlink()
         else:
-            found = newest_checkpoint(folder)
+            found = newest_checkpoint(folder) if checkpoint_file.numbers(folder) else None  # killed before it began
             if found is None and Path(f"{output}.json").exists():  # killed after the results were written
                 yield output.read_bytes()
                 output.unlink()

@@ -26,7 +26,7 @@ from w2vtrain.embeddings.evaluation_rules import (
     none_known,
 )
 from w2vtrain.embeddings.intervals import PairJackknife, clustered_interval, effective_questions, pair_jackknife
-from w2vtrain.embeddings.neighbors import row_norms
+from w2vtrain.embeddings.neighbors import have_vectors, row_norms
 from w2vtrain.formats.vectors import Vectors
 
 # Similarities in memory at a time: 64 MiB of float32. This sets the number of questions per block; the minimum is 16.
@@ -210,8 +210,8 @@ def evaluate_analogies(
     """
     words, fold = vectors.words[:restrict_vocab], protocol.fold if case_insensitive else str
     questions = Questions(read_questions(path), words, fold)
-    known, norms = questions.is_known, row_norms(vectors.matrix[: len(words)])
-    known[known] = (norms[questions.indices[known, 1:]] > 0).all(axis=1)
+    known = questions.is_known
+    known[known] = have_vectors(vectors.matrix, questions.indices[known, 1:])
     if not known.any():
         raise none_known(path, len(questions.indices), "questions", "all four words", words)
     answer = partial(nearest_to_analogies, vectors.matrix[: len(words)], method=method, protocol=protocol)

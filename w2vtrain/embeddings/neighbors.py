@@ -23,6 +23,13 @@ VALUES_PER_GROUP = 256
 """The number of values whose maximum `_distinct_largest` looks at first."""
 
 
+def have_vectors(matrix: NDArray[Any], indices: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows (n,) of indices (n, k) of vectors in `matrix` (V, d) name no zero vector."""
+    used, places = np.unique(indices, return_inverse=True)
+    found: NDArray[np.bool_] = np.all(np.any(matrix[used], axis=1)[places].reshape(indices.shape), axis=1)
+    return found
+
+
 def row_norms(matrix: NDArray[Any]) -> NDArray[Any]:
     """Return the length of each row of `matrix` (V, d), in its dtype, without a temporary copy of the matrix.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from w2vtrain.embeddings.datasets import columns_option, read_pairs
 from w2vtrain.embeddings.evaluation_rules import PLAIN, Report, Rules, case_folding, first_indices, none_known
 from w2vtrain.embeddings.intervals import fisher_interval
-from w2vtrain.embeddings.neighbors import cosines
+from w2vtrain.embeddings.neighbors import cosines, have_vectors
 from w2vtrain.errors import UndefinedScore
 from w2vtrain.formats.vectors import Vectors
 
@@ -123,7 +123,7 @@ def _compared(
     rows = np.array(ids, np.int64).reshape(-1, 2)
     known, similar = rows.min(axis=1, initial=0) >= 0, np.zeros(len(rows))
     if without_zeros:
-        known[known] = matrix[rows[known]].any(axis=2).all(axis=1)
+        known[known] = have_vectors(matrix, rows[known])
     similar[known] = cosines(*(matrix[column] for column in rows[known].T))
     return np.array(ratings), similar, known
 

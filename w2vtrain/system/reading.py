@@ -68,6 +68,11 @@ def open_input(path: str | Path, allowed: int | None = None) -> Iterator[tuple[B
             raise InputMissing(f"{path} cannot be read: {reason(error)}") from error
 
 
+def rewritten(path: str | Path) -> DataError:
+    """Return the error for a file that was rewritten while it was read."""
+    return DataError(f"{path}: was changed while it was read: start again when it is complete")
+
+
 @contextmanager
 def _unchanged(file: BinaryIO, path: str | Path) -> Iterator[None]:
     """Raise DataError if a file has another time after the block, unless it is larger: a log that is read may grow."""
@@ -75,7 +80,7 @@ def _unchanged(file: BinaryIO, path: str | Path) -> Iterator[None]:
     yield
     now = os.fstat(file.fileno())
     if stat.S_ISREG(now.st_mode) and now.st_size <= before.st_size and now.st_mtime_ns != before.st_mtime_ns:
-        raise DataError(f"{path}: was changed while it was read: start again when it is complete")
+        raise rewritten(path)
 
 
 class _Compressed:

@@ -21,7 +21,7 @@ from w2vtrain.errors import DataError, InputMissing, MalformedFile, UsageError, 
 from w2vtrain.system.compression import MIN_HEAD_BYTES, decompressed, recognize
 from w2vtrain.system.files import RUN_FOLDER, distinct, resolved, resume_command
 from w2vtrain.system.foreign import HEAD_BYTES, refuse_foreign
-from w2vtrain.system.reading import why_unopened
+from w2vtrain.system.reading import rewritten, why_unopened
 from w2vtrain.system.spinner import SPINNER
 from w2vtrain.text.source import SAMPLE_BYTES, Blocks, File
 from w2vtrain.text.tokenizers import REWRITING, blocks, whole_words
@@ -149,7 +149,7 @@ class Reader(Blocks):
                 now = os.fstat(stream.fileno())
                 is_touched = now.st_size == size and now.st_mtime_ns != modified
                 if is_touched or (now.st_size >= size and _digest(stream, size) != digest):
-                    raise DataError(f"{file.path}: was changed while it was read: start again when it is complete")
+                    raise rewritten(file.path)
 
     def _lines(self, file: File) -> Iterator[bytes]:
         """Yield the text of a file, rewritten by the tokenizer, and a newline if it does not end with one."""

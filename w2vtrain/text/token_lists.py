@@ -211,11 +211,16 @@ def _is_iterable(value: object) -> bool:
     return iterable and not isinstance(value, str | bytes | np.generic)  # NumPy's numbers have __getitem__
 
 
+def is_frame(sentence: object) -> bool:
+    """Return whether a sentence is a data frame, as pandas reads a file in parts."""
+    return hasattr(type(sentence), "columns")
+
+
 def _words(sentence: Iterable[str], index: int) -> list[str]:
     """Return the words of a sentence as a new list: the iterable may change its own after yielding it."""
     if isinstance(sentence, list | tuple):
         return list(sentence)
-    is_table = hasattr(type(sentence), "columns")  # a data frame, as pandas reads a file in parts
+    is_table = is_frame(sentence)
     if isinstance(sentence, Mapping) or is_table or not _is_iterable(sentence):
         text = "row['text']" if isinstance(sentence, Mapping) else "text"
         words = f"{text}.split()" if not is_table else "(text.split() for part in parts for text in part['text'])"

@@ -14,7 +14,7 @@ from w2vtrain.leaves.gensim.line_sentence import MAX_SENTENCE_LENGTH
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.text_files import Corpus
-from w2vtrain.text.token_lists import Sentences, is_tiny
+from w2vtrain.text.token_lists import Sentences, is_frame, is_tiny
 
 STRINGS = (
     "Each 'sentences' item should be a list of words (usually unicode strings). First item here is instead plain %s."
@@ -106,7 +106,6 @@ class Listed:
 
 def _words(sentence: Any) -> list[Any]:
     """Return the words of a sentence that is neither a list, a tuple nor a string, such as a NumPy array."""
-    is_table = hasattr(type(sentence), "columns")  # a data frame, as pandas reads a file in parts
-    if isinstance(sentence, Iterator | Mapping) or is_table or not isinstance(sentence, Iterable):
+    if isinstance(sentence, Iterator | Mapping) or is_frame(sentence) or not isinstance(sentence, Iterable):
         raise TypeError(f"each sentence must be a list of words, not {type(sentence).__name__}")
     return list(sentence)

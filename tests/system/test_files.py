@@ -355,6 +355,36 @@ def test_what_a_killed_process_left_is_removed_at_once_but_nothing_that_is_in_us
     assert (tmp_path / "a").read_bytes() == bytes(100)
 
 
+REPLACING = """
+import os
+from pathlib import Path
+from w2vtrain.system.folder_writing import atomic_folder
+def rename(self, target, renames=[]):
+    renames.append(target)
+    if len(renames) == 2:
+        END
+    return os.rename(self, target)
+Path.rename = rename
+with atomic_folder("d", True, lambda path: True) as folder:
+    (folder / "new").touch()
+"""
+
+
+@pytest.mark.parametrize("end", ["os._exit(9)", "raise KeyboardInterrupt"])
+def test_a_folder_is_kept_if_the_process_ends_before_the_new_one_has_its_name(tmp_path, end):
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "old").touch()
+    words = [sys.executable, "-c", REPLACING.replace("END", end)]
+    assert subprocess.run(words, cwd=tmp_path, check=False, capture_output=True).returncode
+    with (
+        pytest.raises(OutputError, match="d exists: use force=True"),
+        atomic_folder(tmp_path / "d", False, lambda path: True),
+    ):
+        pass
+    assert names(tmp_path) == ["d"]
+    assert names(tmp_path / "d") == ["old"]
+
+
 def test_an_error_in_a_file_of_a_folder_names_the_folder_that_was_asked_for(tmp_path):
     folder = tmp_path / "d"
     with pytest.raises(OutputError) as caught, atomic_folder(folder, True, lambda path: True) as inside:  # noqa: SIM117

@@ -203,14 +203,14 @@ def _target(path: str | Path, force: bool, follow: bool = True) -> tuple[Path, o
     return target, old
 
 
-def temporary_name(target: Path) -> Path:
-    """Return a new name beside a target, which `sweep` recognizes."""
-    return target.with_name(f".{target.name}.tmp-{os.getpid()}-{_host()}{secrets.token_hex(4)}")
+def temporary_name(target: Path, kind: str = "tmp") -> Path:
+    """Return a new name beside a target, which `sweep` recognizes. kind: "old" for what a new folder replaces."""
+    return target.with_name(f".{target.name}.{kind}-{os.getpid()}-{_host()}{secrets.token_hex(4)}")
 
 
-def temporary_pattern(name: str) -> str:
+def temporary_pattern(name: str, kinds: str = "tmp") -> str:
     """Return a pattern of all names that `temporary_name` gives for a name; group 1: the process, 2: its host."""
-    return rf"\.{re.escape(name)}\.tmp-(\d{{1,9}})-([0-9a-f]{{8}})[0-9a-f]{{8}}"
+    return rf"\.{re.escape(name)}\.{kinds}-(\d{{1,9}})-([0-9a-f]{{8}})[0-9a-f]{{8}}"
 
 
 def _host() -> str:
@@ -221,15 +221,19 @@ def _host() -> str:
 def sweep(target: Path) -> None:
     """Remove the temporary files and folders that killed processes left behind for the same target.
 
-    A symbolic link is never one of them. See MIN_SWEEP_SECONDS.
+    The old folder of a process that was killed before the new one had its name gets it back. A symbolic link is never
+    one of them. See MIN_SWEEP_SECONDS.
     """
-    pattern = re.compile(temporary_pattern(target.name))
+    pattern = re.compile(temporary_pattern(target.name, "(?:tmp|old)"))
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             parts = pattern.fullmatch(entry.name)
             if not parts or entry.is_symlink() or process_exists(int(parts[1])):
                 continue
             if parts[2] == _host() or time.time() - entry.stat(follow_symlinks=False).st_mtime > MIN_SWEEP_SECONDS:
+                if entry.name.startswith(f".{target.name}.old-") and not target.exists():
+                    Path(entry.path).rename(target)
+                    continue
                 shutil.rmtree(entry.path, ignore_errors=True) if entry.is_dir() else Path(entry.path).unlink()
 
 

@@ -23,6 +23,7 @@ def check_folder(path: str | Path, force: bool, ours: Ours) -> Path:
         if Path(path).is_symlink():
             raise OutputError(f"{path} is a symbolic link: name the folder itself")
         target = resolved(path)
+        sweep(target)
         if target.exists():
             if not target.is_dir():
                 raise OutputError(f"{path} is a file, and this format is a folder: choose another name")
@@ -53,8 +54,7 @@ def atomic_folder(path: str | Path, force: bool, ours: Ours, claim: Claim | None
     Raise OutputError if the folder cannot be created, and WriteError if it cannot be renamed.
     """
     target = check_folder(path, force, ours)
-    sweep(target)
-    temporary, old = temporary_name(target), temporary_name(target)
+    temporary, old = temporary_name(target), temporary_name(target, "old")
     try:
         temporary.mkdir()
         yield temporary

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import shlex
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ from w2vtrain.embeddings.model import Model, save_model
 from w2vtrain.errors import DataError, UsageError, WriteError
 from w2vtrain.formats import vector_formats
 from w2vtrain.formats.describe import describe
+from w2vtrain.formats.safetensors import open_safetensors
 from w2vtrain.formats.sniff import sniff
 from w2vtrain.formats.vector_formats import rows as vector_rows
 from w2vtrain.formats.vector_formats import text
@@ -391,6 +393,27 @@ def test_limit_reads_only_the_first_rows(tmp_path, format):
         assert same_bits(found.matrix, MATRIX[:limit])
     with pytest.raises(UsageError, match="limit"):
         read_vectors(tmp_path / "v", limit=0)
+
+
+@each_format_that_is_read
+def test_vectors_that_are_rewritten_or_grow_while_they_are_read_are_an_error(tmp_path, format, monkeypatch):
+    def rewriting(path):
+        found = sniff(path)
+        with path.open("ab") as file:
+            file.write(b"\n" * (format in ("text", "glove")))  # which no reader of the others would leave out
+        os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+        return found
+
+    write_vectors(tmp_path / "v", WORDS, MATRIX, format)
+    monkeypatch.setattr("w2vtrain.formats.vectors.sniff", rewriting)
+    with pytest.raises(DataError, match="v: was changed while it was read: start again when it is complete"):
+        read_vectors(tmp_path / "v")
+
+
+def test_a_model_that_is_rewritten_while_it_is_read_is_an_error(tmp_path):
+    save_model(tmp_path / "m", Model(WORDS, np.ones(len(WORDS), np.int64), MATRIX, MATRIX, {}, {}, {}))
+    with pytest.raises(DataError, match="was changed while it was read"), open_safetensors(tmp_path / "m"):
+        os.utime(tmp_path / "m", ns=(0, (tmp_path / "m").stat().st_mtime_ns + 1))
 
 
 @each_format_that_is_read

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from w2vtrain.errors import DataError, InputMissing, UsageError, reason
 from w2vtrain.system.files import Claim, atomic_write
-from w2vtrain.system.reading import regular_size
+from w2vtrain.system.reading import regular_size, unchanged
 
 # The format number, increased when the meaning of files changes; stored in the metadata under the key "w2vtrain".
 FORMAT = 1
@@ -143,6 +143,7 @@ def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
 
     regular_size(path)
     with ExitStack() as opened:
+        opened.enter_context(unchanged(path))
         try:
             file = opened.enter_context(Path(path).open("rb"))  # safe_open calls all failures a missing file
             opened.enter_context(safe_open(path, framework="numpy"))  # which checks the header

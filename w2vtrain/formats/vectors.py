@@ -35,7 +35,7 @@ from w2vtrain.system.folder_writing import atomic_folder, check_folder
 from w2vtrain.system.foreign import refuse_foreign
 from w2vtrain.system.json_text import json_text
 from w2vtrain.system.locks import check_free, check_output
-from w2vtrain.system.reading import read_lines
+from w2vtrain.system.reading import read_lines, unchanged
 
 log = logging.getLogger(__name__)
 SAMPLED_ROWS = 1000
@@ -313,13 +313,14 @@ def read_vectors(path: str | Path, *, lenient: bool = False, limit: int | None =
     """
     if limit is not None and limit < 1:
         raise UsageError(f"limit must be 1 or more, not {limit}")
-    sniffed = sniff(path)
-    read = reader_of(sniffed.kind)
-    if read is None:
-        note = sniffed.note or "a vocabulary (lines of a word and its count): it has no vectors"
-        raise DataError(f"{path} is {note}")
     try:
-        vectors = read(path, sniffed, lenient, limit)
+        with unchanged(path):
+            sniffed = sniff(path)
+            read = reader_of(sniffed.kind)
+            if read is None:
+                note = sniffed.note or "a vocabulary (lines of a word and its count): it has no vectors"
+                raise DataError(f"{path} is {note}")
+            vectors = read(path, sniffed, lenient, limit)
     except MemoryError as error:
         raise ResourceError(
             f"{path}: not enough memory for its vectors; in Python, limit=N reads the first N"

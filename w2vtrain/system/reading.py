@@ -12,7 +12,7 @@ import shlex
 import stat
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -50,7 +50,7 @@ def open_input(path: str | Path, allowed: int | None = None) -> Iterator[tuple[B
     with the byte offset, or expand more than any real file; either error may also occur while the block reads, and
     DataError after it if the file was rewritten meanwhile.
     """
-    with _open_plain(path) as file, _unchanged(file, path):
+    with _open_plain(path) as file, unchanged(path, file.fileno(), may_grow=True):
         try:
             source = _Compressed(file)
             head = source.read()  # peek() may return less than `recognize` needs from a pipe
@@ -74,13 +74,25 @@ def rewritten(path: str | Path) -> DataError:
 
 
 @contextmanager
-def _unchanged(file: BinaryIO, path: str | Path) -> Iterator[None]:
-    """Raise DataError if a file has another time after the block, unless it is larger: a log that is read may grow."""
-    before = os.fstat(file.fileno())
+def unchanged(path: str | Path, handle: int | None = None, may_grow: bool = False) -> Iterator[None]:
+    """Raise DataError if a regular file has another time after the block than before.
+
+    handle: of the file, if it is open. Another file that got the name is no change. may_grow: allow another time if the
+    file became larger, as a log does.
+    """
+
+    def status() -> os.stat_result | None:
+        with suppress(OSError):
+            found = os.stat(path if handle is None else handle)  # noqa: PTH116 - Path has no stat of a handle
+            return found if stat.S_ISREG(found.st_mode) else None
+        return None
+
+    before = status()
     yield
-    now = os.fstat(file.fileno())
-    if stat.S_ISREG(now.st_mode) and now.st_size <= before.st_size and now.st_mtime_ns != before.st_mtime_ns:
-        raise rewritten(path)
+    now = status()
+    if before and now and before.st_ino == now.st_ino and before.st_mtime_ns != now.st_mtime_ns:
+        if not may_grow or now.st_size <= before.st_size:
+            raise rewritten(path)
 
 
 class _Compressed:

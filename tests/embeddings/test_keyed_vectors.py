@@ -257,6 +257,20 @@ def test_keys_whose_number_is_not_that_of_their_attributes_are_refused(keyed, as
     assert keyed.get_vecattr("c", "count") == 3
 
 
+def test_keys_that_are_assigned_keep_their_attributes(keyed, tmp_path):
+    """As scripts do that align two models: they assign vectors and the common keys, and nothing else."""
+    counts = dict(zip("abcde", keyed.expandos["count"].tolist(), strict=True))
+    for keys in ("dab", "bd"):
+        keyed.vectors = np.array([keyed[key] for key in keys])
+        keyed.key_to_index, keyed.index_to_key = {key: row for row, key in enumerate(keys)}, list(keys)
+        keyed.save(tmp_path / "some")
+        found = KeyedVectors.load(tmp_path / "some")
+        assert {key: found.get_vecattr(key, "count") for key in found.index_to_key} == {k: counts[k] for k in keys}
+    keyed.index_to_key, keyed.expandos["count"] = ["d"], keyed.expandos["count"][[1]]
+    keyed.vectors, keyed.key_to_index = keyed.vectors[1:], {"d": 0}
+    assert keyed.get_vecattr("d", "count") == counts["d"]
+
+
 def test_sorting_moves_vectors_and_attributes_along_and_keeps_ties_in_order(keyed):
     rows = dict(zip("abcde", keyed.vectors.copy(), strict=True))
     keyed.expandos["count"] = [1, 5, 2, 5, 5]

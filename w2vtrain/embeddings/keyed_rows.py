@@ -121,7 +121,12 @@ class KeyedRows:
     if not TYPE_CHECKING:  # type checkers know what can be assigned
 
         def __setattr__(self, name: str, value: Any) -> None:
-            """If other vectors are assigned, follow their size and forget norms; rows that are added are not locked."""
+            """If other vectors are assigned, follow their size and forget norms; rows that are added are not locked.
+
+            If fewer keys are assigned, remember the old ones, whose attributes `allocate_vecattrs` then gives the new.
+            """
+            if name == "index_to_key" and len(value) < len(keys := getattr(self, name, ())):
+                self._former_keys = list(keys)
             if name == "vectors":
                 self.norms, old = None, len(getattr(self, name, ()))
                 if np.ndim(value) == 2:
@@ -259,7 +264,7 @@ class KeyedRows:
             If an attribute exists with a type that cannot hold values of the given type.
         ValueError
             If `attrs` and `types` do not match, or one of the attributes has more values than there are keys: after
-            removing keys, remove their values from `expandos`, too.
+            removing keys from `index_to_key` in place, remove their values from `expandos`, too.
 
         Examples
         --------
@@ -270,6 +275,11 @@ class KeyedRows:
         """
         names = list(self.expandos if attrs is None else attrs)
         self.expandos |= {name: np.asarray(self.expandos[name]) for name in names if name in self.expandos}  # of a list
+        row_of = {key: row for row, key in enumerate(getattr(self, "_former_keys", ()))}
+        if len(row_of) > len(self) and all(key in row_of for key in self.index_to_key):
+            rows = [row_of[key] for key in self.index_to_key]
+            former = [name for name in names if len(self.expandos.get(name, ())) == len(row_of)]
+            self.expandos |= {name: self.expandos[name][rows] for name in former}
         if long := next((name for name in names if len(self.expandos.get(name, ())) > len(self)), None):
             raise InvalidValue(
                 f"the attribute {long!r} has {len(self.expandos[long]):,} values for {len(self):,} keys: remove those"

@@ -63,7 +63,9 @@ from w2vtrain.system.terminal import echo
 @command()
 @quiet_option
 def slow(quiet):
-    time.sleep(0.5 * quiet)
+    if quiet:
+        with SPINNER.during("compiling"):
+            time.sleep(0.5)
     while not SPINNER._width and not quiet:
         time.sleep(0.01)
     echo("done")
@@ -117,6 +119,7 @@ def test_a_command_shows_that_it_works_until_it_prints_anything(options):
     code, text = on_terminal([sys.executable, "-c", COMMAND, *options], env={**os.environ, "TERM": "xterm"})
     assert (code, lines(text)) == (0, ["it is done", ""])
     assert ("working" in text) == (not options)
+    assert "compiling" not in text
 
 
 class Logged:

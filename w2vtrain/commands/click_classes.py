@@ -117,8 +117,8 @@ class Command(WithDebug):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; until it prints anything, a terminal shows that it works, unless --quiet is given."""
-        if not ctx.params.get("quiet"):
-            SPINNER.begin("working")
+        SPINNER.is_shown = not ctx.params.get("quiet")
+        SPINNER.begin("working")
         return super().invoke(ctx)
 
 

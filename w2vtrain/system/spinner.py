@@ -25,10 +25,11 @@ class Spinner:
     """The line of this process.
 
     It is shown in two ways: by `begin`, until anything else is printed, and during a block, when others that print only
-    interrupt it. No progress bar is drawn then: see `busy`.
+    interrupt it. No progress bar is drawn then: see `busy`. If `is_shown` is False, it never is.
     """
 
     def __init__(self) -> None:
+        self.is_shown = True
         self._changed = threading.Condition()  # held while anything is written
         self._thread: threading.Thread | None = None
         self._text, self._width = "", 0
@@ -80,7 +81,7 @@ class Spinner:
 
     def _start(self) -> None:
         """Let the thread draw, if standard error is a terminal."""
-        if self._thread is None and is_terminal():
+        if self._thread is None and self.is_shown and is_terminal():
             from w2vtrain.system.parallel import held_signals  # not needed elsewhere than on a terminal
 
             self._thread = threading.Thread(target=self._run, daemon=True)

@@ -71,13 +71,13 @@ class Settings:
     """All settings of a run. Lengths are in words or tokens, rates per example."""
 
     architecture: str = model_setting(
-        "skipgram", Text(words=tuple(members("architectures"))),
+        "skipgram", Text(words=members("architectures")),
         "What predicts the target word: each context word (skipgram), their mean (cbow; cbow-corrected uses its exact"
         " gradient), their sum (cbow-sum), or their sum with a learned weight vector per position (vlbl). May also be a"
         " file or module.", "model",
     )  # fmt: skip
     objective: str = model_setting(
-        "neg", Text(words=tuple(members("objectives"))),
+        "neg", Text(words=members("objectives")),
         "Output objective; `w2vtrain objectives` explains them. May also be a file or module.",
     )  # fmt: skip
     vector_size: int = model_setting(100, Whole(1, 100_000), "Dimensions of the vectors.", "size", "dim")

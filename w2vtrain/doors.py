@@ -5,6 +5,7 @@ comparisons and checks, pictures, graphs, documents, gensim's interface, writers
 that of the commands in cli.py and that of the public names in `__init__` name leaves.
 """
 
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -37,6 +38,7 @@ TABLES = (".parquet", ".pq", ".arrow", ".feather", ".ipc", ".arrows", ".jsonl", 
 """Suffixes of files that are tables."""
 
 
+@cache
 def is_there(name: str) -> bool:
     """Return whether this installation has a leaf. Import nothing of it."""
     return find_spec(LEAVES[name].rpartition(".")[0]) is not None

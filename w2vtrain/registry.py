@@ -174,10 +174,11 @@ def built(cls: Any, subject: str, *arguments: Any, **options: Any) -> Any:
         raise ConfigError(f"{subject}: build failed: {type(error).__name__}: {error}") from error
 
 
-def members(folder: str) -> list[str]:
+@cache
+def members(folder: str) -> tuple[str, ...]:
     """Return the names of the members that come with the package: list the folder, import nothing."""
     modules = pkgutil.iter_modules([str(Path(__file__).parent / folder)])
-    return [info.name.replace("_", "-") for info in modules if info.name not in RESERVED]
+    return tuple(info.name.replace("_", "-") for info in modules if info.name not in RESERVED)
 
 
 def our_name(kind: str, name: Any) -> Any:

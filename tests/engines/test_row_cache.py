@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import reference
+from prepared import prepared
 from reference import problem_of
 
 from w2vtrain import architectures
@@ -119,7 +120,8 @@ def trained(text, **about):
     }  # fmt: skip
     before, settings = [], effective(validated(given))
     model = train(
-        Plan.of(Inputs([text]), settings), prepare=lambda engine: before.append(engine.state()["input"][:, :DIM].copy())
+        Plan.of(Inputs([text]), settings),
+        make=prepared(lambda engine: before.append(engine.state()["input"][:, :DIM].copy())),
     )
     return model, before[0], model.arrays.get("input_rows", model.input)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from prepared import prepared
 from reference import problem_of, topics
 
 import w2vtrain
@@ -220,7 +221,7 @@ def test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run(rng, thre
         engine.train = watched
         engines.append(engine)
 
-    train(plan, prepare=watch)
+    train(plan, make=prepared(watch))
     [engine], expected, before = engines, {}, 0
     words, schedule = engine.text.words, engine.schedule
     assert len(words) > 50

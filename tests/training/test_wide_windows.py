@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from prepared import prepared
 from reference import DEMO
 
 from w2vtrain.api import continue_training, train
@@ -133,7 +134,9 @@ def test_the_loss_before_training_is_at_most_the_untrained_loss(sessions, object
     built = []
     model = train(sessions, objective=objective, alpha=1e-12, **SMALL)
     done = effective(Settings(objective=objective, alpha=1e-12, **SMALL))
-    trainer.train(Plan.of(Inputs(Sentences(sessions)), done), prepare=lambda engine: built.append(engine.objective))
+    trainer.train(
+        Plan.of(Inputs(Sentences(sessions)), done), make=prepared(lambda engine: built.append(engine.objective))
+    )
     loss, untrained = model.record["epochs"][0]["loss"], built[0].untrained_loss()
     assert loss <= untrained * 1.001  # draws vary
     if objective in ("neg", "softmax", "dsoftmax"):  # paths and classes have different lengths
@@ -218,7 +221,7 @@ def extent_of(sentences, **settings):
     found = []
     done = effective(Settings(**{**SMALL, **settings}))
     trainer.train(
-        Plan.of(Inputs(Sentences(sentences)), done), prepare=lambda engine: found.append(engine.workers[0][2])
+        Plan.of(Inputs(Sentences(sentences)), done), make=prepared(lambda engine: found.append(engine.workers[0][2]))
     )
     return found[0].context.size, found[0].logits.size
 

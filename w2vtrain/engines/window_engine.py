@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from w2vtrain.engines.base import Array, Engine, Role
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.initial_weights import initial_input, initial_output
 from w2vtrain.engines.row_cache import TARGETS_PER_CACHE, RowCache, make_row_cache
+from w2vtrain.engines.schedule import Schedule
 from w2vtrain.engines.window_kernel import PLANNED_WORDS, TARGETS_AT_ONCE, Matrices, train_chunks, words_at_once
 from w2vtrain.errors import ConfigError, shown
 from w2vtrain.formats.subwords import Subwords
@@ -143,10 +145,8 @@ class WindowEngine(Engine):
     MAX_CHUNKS_PER_CALL = 64
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        self._measure()
         objective, problem, text, schedule = self.objective, self.problem, self.text, self.schedule
-        self.reach = self.windows.reach(text.longest_sentence)
-        self.chunks_per_call = max(1, self.MAX_CHUNKS_PER_CALL * PLANNED_WORDS // max(PLANNED_WORDS, self.reach))
         self.output_rows = objective.output_rows(len(text.counts))
         self.hot = NO_HOT_ROWS
         # On a small text, a thread would rarely contribute its share of the changes to the hottest rows.
@@ -162,6 +162,18 @@ class WindowEngine(Engine):
         """Train with another instance of the objective, such as one with another tree. Its weights stay as they are."""
         self.objective, own = objective, objective.for_threads(self.schedule.threads)
         self.workers = [self._worker(thread, mine) for thread, mine in enumerate(own)]
+
+    def restart(self, text: Chunks, schedule: Schedule) -> None:
+        """Train on another text with the same words. The weights stay as they are; neither text may have hot rows."""
+        self.text, self.schedule = text, schedule
+        self._measure()
+        self.use(self.objective)
+
+    def _measure(self) -> None:
+        """Set what follows from the text and the schedule, without any row locked."""
+        super().__post_init__()
+        self.reach = self.windows.reach(self.text.longest_sentence)
+        self.chunks_per_call = max(1, self.MAX_CHUNKS_PER_CALL * PLANNED_WORDS // max(PLANNED_WORDS, self.reach))
 
     def lock_rows(self, rows: np.ndarray) -> None:
         super().lock_rows(rows)

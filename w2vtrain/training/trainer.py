@@ -16,6 +16,7 @@ import numpy as np
 
 from w2vtrain.embeddings.model import Model
 from w2vtrain.engines.base import Engine
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.errors import CorpusChanged, DataError, NoKnownWords, NothingLearned, Stopped, spelled
 from w2vtrain.kernels.jit import on_compilation
 from w2vtrain.objectives import engine_of
@@ -24,6 +25,7 @@ from w2vtrain.system.parallel import parallel
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
 from w2vtrain.text.token_lists import TINY
+from w2vtrain.text.vocabulary import Vocabulary
 from w2vtrain.training.checkpoint_file import BEST, Checkpoint
 from w2vtrain.training.compiling import Announcement, check_rows, compile_engine
 from w2vtrain.training.divergence import (
@@ -61,14 +63,14 @@ def train(
     ranks: Alone | None = None,
     clock: Clock | None = None,
     probe: Probe | None = None,
-    prepare: Callable[[Engine], None] | None = None,
+    make: Callable[[Plan, Vocabulary, Chunks, int], Engine] = engine_that_fits,
 ) -> Model:
     """Train a model on text, as planned.
 
     run: saves checkpoints, and training resumes from `run.checkpoint`; by default, nothing is saved. ranks: the
     processes that train together; clock: of the time limit, by default the clock on the wall; probe: looks at the
-    weights during epochs. `prepare` is called with the engine before it is trained: it may change the initial values in
-    `engine.state()`, and keep the views `engine.weights()`, which training updates.
+    weights during epochs. make: returns the engine with the weights to start from, for the same arguments as
+    `engine_that_fits`; it may keep the views `engine.weights()`, which training updates.
 
     With `plan.inputs.start`, the weights start from those of a model. With held-out text, the model has the weights of
     the epoch that predicts it best. The model's record says what was read and learned, and how long it took.
@@ -83,12 +85,11 @@ def train(
     compiling = Announcement(f"{settings.architecture} with {settings.objective}", events.compiling)
     is_blas_used = engine_of(settings.objective) == "blocks" or inputs.heldout or probe
     with one_thread() if is_blas_used else nullcontext(), on_compilation(compiling), on_compilation(run.compiling):
-        trainer = Trainer(plan, ids, run, ranks, events, record, clock, probe)
+        trainer = Trainer(plan, ids, run, ranks, events, record, clock, probe, make)
         if inputs.start:
             trainer.start(inputs.start, inputs)
-        if prepare:
-            prepare(trainer.engine)
-        given = check_given(trainer.engine.weights(), trainer.settings) if inputs.start or prepare else None
+        is_given = inputs.start or make is not engine_that_fits
+        given = check_given(trainer.engine.weights(), trainer.settings) if is_given else None
         trainer.resume(corpus, inputs.start)
         run.keep(ids.vocabulary)
         trainer.train(given)
@@ -126,15 +127,15 @@ class Trainer:
 
     def __init__(
         self, plan: Plan, ids: EncodedCorpus, run: Run, ranks: Alone, events: Events, record: Record,
-        clock: Clock | None, probe: Probe | None,
+        clock: Clock | None, probe: Probe | None, make: Callable[[Plan, Vocabulary, Chunks, int], Engine],
     ) -> None:  # fmt: skip
-        """Check memory and disk, build the engine with initial weights, and read the held-out text."""
+        """Check memory and disk, make the engine, and read the held-out text."""
         self.settings, self.ids, self.run, self.ranks = plan.settings, ids, run, ranks
         self.events, self.record, self.probe = events, record, probe
         self.more_words = plan.inputs.more_words()
         self.started, inputs, settings = time.monotonic(), plan.inputs, plan.settings
         self.text = chunks_of(ids, settings)
-        self.engine = engine_that_fits(plan, ids.vocabulary, self.text, ranks.copies)
+        self.engine = make(plan, ids.vocabulary, self.text, ranks.copies)
         if self.engine.subwords:
             events.subwords(self.engine.subwords)
         heldout = None

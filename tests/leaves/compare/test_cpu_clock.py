@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from prepared import prepared
 
 from w2vtrain.config import validated
 from w2vtrain.leaves.compare.cpu_clock import CpuClock
@@ -41,7 +42,7 @@ class Costly:
         about = {"alpha": 0.1, "min_alpha": 0.0, "epochs": 1000, "threads": 1, "sample": 0, "min_count": 1}
         plan = Plan.of(Inputs(text), validated({**about, "vector_size": 8, "seconds": seconds, **settings}))
         clock = CpuClock(seconds)
-        return clock, trainer.train(plan, clock=clock, probe=probe, prepare=self.prepare).record
+        return clock, trainer.train(plan, clock=clock, probe=probe, make=prepared(self.prepare)).record
 
 
 def words_of(record):

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from prepared import prepared
 
 import w2vtrain
 from w2vtrain import Doc2Vec, TaggedBrownCorpus, TaggedDocument, TaggedLineDocument, Word2Vec
@@ -81,7 +82,7 @@ def test_it_trains_as_train_does_from_the_same_rows(name, loss):
 
     settings = settings_for(model, 10, model.alpha, model.min_alpha, model.corpus_total_words)
     assert settings.architecture == name
-    expected = train(Plan.of(Inputs(w2vtrain.Documents(DOCUMENTS)), settings), prepare=prepare)
+    expected = train(Plan.of(Inputs(w2vtrain.Documents(DOCUMENTS)), settings), make=prepared(prepare))
     model.train(DOCUMENTS, total_examples=model.corpus_count, epochs=10)
     for tag in rows:
         assert model.dv[tag].tolist() == expected.dv[str(tag)].tolist()

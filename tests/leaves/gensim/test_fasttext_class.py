@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from prepared import prepared
 from test_word2vec import NEW, SENTENCES, SMALL
 
 import w2vtrain
@@ -48,7 +49,7 @@ def test_it_trains_as_fit_does_from_the_same_rows(about):
         mine[len(rows["own"]) :, :8] = rows["ngrams"][picked]
 
     settings = settings_for(model, 3, model.alpha, model.min_alpha, model.corpus_total_words)
-    expected = train(Plan.of(Inputs(Sentences(SENTENCES)), settings), prepare=prepare)
+    expected = train(Plan.of(Inputs(Sentences(SENTENCES)), settings), make=prepared(prepare))
     model.train(SENTENCES, total_examples=model.corpus_count, epochs=3)
     for word in expected.words:
         np.testing.assert_allclose(model.wv[word], expected[word], atol=1e-6)

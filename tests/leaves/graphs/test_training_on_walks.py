@@ -3,6 +3,7 @@
 import numpy as np
 import pandas
 import pytest
+from prepared import prepared
 from reference import StopsAt, begin
 from scipy.sparse import csr_array
 from simulated import run_ranks
@@ -204,7 +205,7 @@ def test_ranks_train_on_each_chunk_once(tmp_path):
             engine.train = watched
 
         plan = Plan.of(Inputs(Walks(groups(), walk_length=20)), settings)
-        return train(plan, run=run, prepare=prepare, ranks=ranks)
+        return train(plan, run=run, make=prepared(prepare), ranks=ranks)
 
     (tmp_path / "run").mkdir()
     models = run_ranks(2, rank)

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from prepared import prepared
 from reference import begin, first_lines, newest_checkpoint
 from simulated import run_ranks
 
@@ -76,7 +77,7 @@ class Ranks:
         try:
             inputs = Inputs([self.text])
             events = Events(epoch=lambda epoch, _: self.epochs.append((comm.rank, epoch)))
-            model = train(Plan.of(inputs, self.settings), events=events, run=run, prepare=prepare, ranks=ranks)
+            model = train(Plan.of(inputs, self.settings), events=events, run=run, make=prepared(prepare), ranks=ranks)
         except W2VError as error:
             told = ranks.tell(error)
             if not told:

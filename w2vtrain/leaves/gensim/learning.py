@@ -12,6 +12,7 @@ import numpy as np
 from w2vtrain.architectures import architecture_class
 from w2vtrain.config import WHOLE_SENTENCE, Settings, validated
 from w2vtrain.engines.base import Engine
+from w2vtrain.engines.chunks import Chunks
 from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, Diverged, InvalidValue, NothingLearned
 from w2vtrain.leaves.gensim.callbacks import call
@@ -23,8 +24,12 @@ from w2vtrain.probability.subsampling import keep_probabilities
 from w2vtrain.progress_bar import loss_text
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.source import Source
+from w2vtrain.text.token_lists import TINY
+from w2vtrain.text.vocabulary import Vocabulary
+from w2vtrain.training.engine_parts import schedule_of
 from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs
+from w2vtrain.training.memory_and_disk import engine_that_fits
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.state import Epoch, Progress
 from w2vtrain.training.trainer import train
@@ -39,6 +44,8 @@ SEED_STEP_PER_CALL = 1_000_003
 """Added to the seed for each earlier call of `train`, so that calls draw different random numbers."""
 SEED_STEP_PER_READING = 15_485_863
 """Added to the seed for each earlier reading of the corpus in the same call of `train`."""
+OF_ANY_CALL: dict[str, Any] = {"alpha": 1.0, "min_alpha": 0.0, "epochs": 1, "seed": 0}
+"""Values in place of the settings that may differ between calls of `train` that have the same engine."""
 TOKENS_AT_ONCE = 1 << 20
 """The tokens whose probabilities are looked up at once."""
 
@@ -184,7 +191,7 @@ class Learner:
             ready=self.on_ready,
         )
         try:
-            train(Plan.of(Inputs(source, encoded=encoded), settings), events=events, prepare=self.prepare)
+            train(Plan.of(Inputs(source, encoded=encoded), settings), events=events, make=self.make)
         except NothingLearned as error:
             logger.warning("nothing was learned: %s", error)
         except Diverged as error:
@@ -199,14 +206,28 @@ class Learner:
         for when in ("on_epoch_begin", "on_epoch_end") * epochs:
             call(self.callbacks, when, self.model)
 
-    def prepare(self, engine: Engine) -> None:
-        """Start from the model's weights, and let the model's arrays be views of those that training updates."""
-        assert isinstance(engine, WindowEngine)
-        self.model.matrices.adopt(self.model.wv, engine.weights(), getattr(self.model, "dv", None))
-        if tree := self.model.matrices.tree:
-            engine.use(engine.objective.with_tree(tree))
+    def make(self, plan: Plan, vocabulary: Vocabulary, text: Chunks, copies: int) -> Engine:
+        """Return an engine with the model's weights, and let the model's arrays be views of those that it updates.
+
+        Of calls for tiny texts with the same settings, the second and later ones have the engine of the first: a new
+        one takes a time that grows with the vocabulary.
+        """
+        matrices, settings = self.model.matrices, replace(plan.settings, **OF_ANY_CALL)
+        kept, matrices.kept = matrices.kept, None
+        is_tiny = len(text.tokens) <= TINY and text.tags is None and not settings.subwords
+        if is_tiny and kept and kept[0] == settings:
+            engine: Any = kept[1]
+            engine.restart(text, schedule_of(plan.settings))
+        else:
+            engine = engine_that_fits(plan, vocabulary, text, copies)
+            if matrices.tree:
+                engine.use(engine.objective.with_tree(matrices.tree))
+        matrices.adopt(self.model.wv, engine.weights(), getattr(self.model, "dv", None))
+        matrices.kept = (settings, engine) if is_tiny else None
         self.engine = engine
         self._lock()
+        assert isinstance(engine, WindowEngine)
+        return engine
 
     def _lock(self) -> None:
         """Lock the vectors that `vectors_lockf` locks now, as they are now."""

@@ -7,14 +7,17 @@ trainer's; otherwise, they are copied before and after training.
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from w2vtrain.config import Settings
 from w2vtrain.embeddings.keyed_vectors import KeyedVectors
 from w2vtrain.engines.base import Weights
 from w2vtrain.engines.initial_weights import initial_input
+from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import InvalidValue
 from w2vtrain.formats.model_file import DOCUMENTS, INPUT_ROWS, NGRAM_BUCKETS
 from w2vtrain.leaves.gensim.claim import Claimable, claiming
@@ -40,7 +43,8 @@ class Matrices:
     negative sampling; nodes: those of the inner nodes of the Huffman tree (V - 1, layer1_size), the root last, if there
     is hierarchical softmax; keys, counts: the words that have rows, and the counts from which their order and the tree
     follow; tree: in the trainer's order, None for the one that follows from the counts; order: an index that puts the
-    model's rows in the trainer's order, slice(None) if both orders are equal.
+    model's rows in the trainer's order, slice(None) if both orders are equal; kept: the engine of the last call of
+    `train`, if its text was tiny, and its settings.
     """
 
     def __init__(
@@ -54,6 +58,16 @@ class Matrices:
         self._trained: tuple[Float32, Float32, Float32] | None = None
         self._rows: tuple[Float32, NDArray[np.int32]] | None = None  # with subwords: the trainer's rows, the buckets
         self._tags: tuple[KeyedVectors, Float32] | None = None  # of documents: the model's, the trainer's rows
+        self.kept: tuple[Settings, WindowEngine] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy has: the arrays of the engine that is kept would not be those of the copied model."""
+        return {**vars(self), "kept": None}
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words and counts in the trainer's order."""
+        return Vocabulary(np.array(self.keys, object)[self.order].tolist(), self.counts[self.order])
 
     def recounted(self, order: NDArray[np.int64], counts: NDArray[np.int64]) -> "Matrices":
         """Return these matrices for other counts of the words, and the order that follows. The tree stays the same."""
@@ -341,8 +355,11 @@ class WordMatrices(Claimable):
 
     def vocabulary(self) -> Vocabulary:
         """Return the words and counts in the trainer's order."""
+        matrices, keys, counts = self.matrices, self.wv.index_to_key, self._counts()
+        if matrices and matrices.keys == keys and np.array_equal(matrices.counts, counts):
+            return matrices.vocabulary
         order = self._order()
-        return Vocabulary(np.array(self.wv.index_to_key, object)[order].tolist(), self._counts()[order])
+        return Vocabulary(np.array(keys, object)[order].tolist(), counts[order])
 
     def _order(self) -> Any:
         return self.matrices.order if self.matrices else slice(None)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2vtrain.config import WHOLE_SENTENCE
+from w2vtrain.embeddings.neighbors import largest
 from w2vtrain.leaves.gensim.matrices import WordMatrices
 from w2vtrain.objectives.hs import TreeScorer
 from w2vtrain.probability.trees import huffman
@@ -56,7 +57,7 @@ class Predictions(WordMatrices):
         logits = (self.matrices.words @ hidden).astype(np.float64)
         shares = np.exp(logits - logits.max())
         shares /= shares.sum()
-        best = np.argsort(-shares, kind="stable")[: None if topn is None else max(0, topn)]
+        best = largest(shares, len(shares) if topn is None else max(0, topn))
         return [(self.wv.index_to_key[i], np.float32(shares[i])) for i in best.tolist()]
 
     def score(

@@ -1,5 +1,6 @@
 """Run folders that come from elsewhere or were tampered with: they run no code and write to no other files."""
 
+import gzip
 import json
 import os
 import shlex
@@ -429,7 +430,7 @@ def test_a_checkpoint_of_another_run_is_refused_and_kept_unless_forced(w2vtrain,
 
 
 def test_a_forced_start_that_is_refused_leaves_the_run_as_it_was(w2vtrain, stopped, tmp_path):
-    """--force with other settings starts over, but only once all outputs are checked and locked."""
+    """--force with other settings starts over, but only once all outputs are locked and there is a text to train on."""
 
     def contents():  # without the lock file, which says when it was taken
         files = (path for path in stopped.rglob("*") if path.is_file() and path.name != LOCK)
@@ -442,7 +443,11 @@ def test_a_forced_start_that_is_refused_leaves_the_run_as_it_was(w2vtrain, stopp
     code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--seed", "9", "--force", "--save-vocab", "new.txt")
     lock.release(remove=True)
     assert (code, "new.txt" in said) == (73, True), said
-    assert contents() == before
+    for text in (b"", b"a a a a a a\n", gzip.compress((tmp_path / "text.txt").read_bytes())[:500]):
+        (tmp_path / "other.txt").write_bytes(text)
+        code, said = w2vtrain("fit", "other.txt", "-o", "v.bin", *SMALL, "--force", "--log-json", "log.jsonl")
+        assert code == 65, said
+        assert contents() == before
     code, said = w2vtrain("resume", "v.bin.run")
     assert code == 0, said
 

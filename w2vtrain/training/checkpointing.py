@@ -68,6 +68,7 @@ class CheckpointedRun(Run):
         self.last, self.number = time.monotonic(), 0
         self._config: Config | None = None
         self.is_new = False  # set by `read`: there is no config.json
+        self.has_others = False  # set by `begin_outputs`: config.json and checkpoints are those of another run
         self.unsaved: Snapshot | None = None
         self.behind: Snapshot | None = None  # being written in the background, or failed
         self.writer = BackgroundThread(self._warn_of_delay)
@@ -110,7 +111,8 @@ class CheckpointedRun(Run):
     def claim(self, target: Path, temporary: Path, grows: bool = False) -> None:
         with answering(temporary):
             self.config.written[str(target)] = identity(temporary)[: 1 if grows else None]
-        write_config(self.folder, self.config)
+        if not self.has_others:
+            write_config(self.folder, self.config)
 
     def owns(self, path: str) -> bool:
         return self.config.owns(path)
@@ -170,15 +172,11 @@ class CheckpointedRun(Run):
         return self.config.complete and all(self.config.owns(path) for path in outputs)
 
     def begin_outputs(self, complete: bool) -> None:
-        """First delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get.
-
-        If the process is killed in between, the folder has no checkpoint with the weights of other settings.
-        """
-        for number in checkpoint_file.numbers(self.folder):
-            if number > self.number:
-                checkpoint_file.remove(self.folder, number)
+        """Checkpoints of another run, and damaged ones, stay until `keep`: the text may be empty or damaged."""
         self.config.complete = complete
-        write_config(self.folder, self.config)
+        self.has_others = any(number > self.number for number in checkpoint_file.numbers(self.folder))
+        if not self.has_others:
+            write_config(self.folder, self.config)
 
     def end_outputs(self) -> None:
         self.config.complete = True
@@ -209,6 +207,16 @@ class CheckpointedRun(Run):
         check_disk([(self.folder, footprint.left(self.folder)), *self.results(vocabulary, weights)])
 
     def keep(self, vocabulary: Vocabulary) -> None:
+        """First delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get.
+
+        If the process is killed in between, the folder has no checkpoint with the weights of other settings.
+        """
+        if self.has_others:
+            for number in checkpoint_file.numbers(self.folder):
+                if number > self.number:
+                    checkpoint_file.remove(self.folder, number)
+            self.has_others = False
+            write_config(self.folder, self.config)
         path = self.folder / VOCABULARY
         with suppress(W2VError):  # it is written again
             if vocabulary_checksum(kept_vocabulary(self.folder)) == vocabulary_checksum(vocabulary):

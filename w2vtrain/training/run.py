@@ -124,7 +124,7 @@ class Run:
         """Raise WriteError if checkpoints and results will not fit on the disk."""
 
     def keep(self, vocabulary: Vocabulary) -> None:
-        """Keep the vocabulary, so that `export` does not need the corpus."""
+        """Keep the vocabulary, so that `export` does not need the corpus. Training begins: another run is discarded."""
 
     def remove_checkpoints(self) -> None:
         """Delete all checkpoints, so that the run starts over."""

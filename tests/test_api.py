@@ -356,3 +356,12 @@ def test_a_growing_vocabulary_counts_the_ends_of_sentences_as_training_anew_does
     model = w2vtrain.train(text, epochs=1, vector_size=8, sentence_end=before, **settings)
     grown = w2vtrain.continue_training(model, text, 1, grow_vocabulary=True, sentence_end=True, **settings)
     assert dict(zip(grown.words, grown.counts, strict=True))["</s>"] == 18 + 18 * before
+
+
+def test_training_goes_on_for_as_many_epochs_under_any_name():
+    sentences = [["red", "green", "blue"], ["cat", "dog", "cow"]] * 50
+    model = w2vtrain.train(sentences, vector_size=4, min_count=1, epochs=1, threads=1)
+    for passes in ({"epochs": 2}, {"iter": 2}):
+        assert len(w2vtrain.continue_training(model, sentences, **passes).record["epochs"]) == 2
+    with pytest.raises(ConfigError, match="iter: is another name of epochs"):
+        w2vtrain.continue_training(model, sentences, epochs=3, iter=2)

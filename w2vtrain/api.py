@@ -240,7 +240,8 @@ def continue_training(
             f"grow_vocabulary: {start.name} have no counts to add to: leave it out, and add the result to KeyedVectors"
             " with add_vectors(result.words, result.input, replace=True), which keep their other words"
         )
-    checked, _ = start.resolve({**settings, "epochs": epochs}, {})
+    passes = {} if "iter" in settings and epochs == Settings.epochs else {"epochs": epochs}
+    checked, _ = start.resolve({**settings, **passes}, {})
     Named(settings.get("objective"), settings.get("architecture")).allow()  # only naming them here is permission
     inputs = Inputs(sources_of(corpus), sources_of(heldout), start=start, grow=grow_vocabulary, freeze=freeze)
     _check_effect(settings, checked, without_effect(checked) | inputs.without_effect(checked))

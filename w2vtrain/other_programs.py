@@ -135,7 +135,7 @@ OPTIONS: dict[str, Ours | str] = {
     "num_epochs": Ours("epochs"),
     "num_walks": Ours("walks", python="use w2vtrain.Walks, which has walks"),
     "num_workers": Ours("threads"),
-    "number_walks": Ours("walks", python=WALKS),
+    "number_walks": Ours("walks", python="use w2vtrain.Walks, which has walks"),
     "pretrainedVectors": Ours("init_from", python="use continue_training(vectors, corpus)"),
     "representation_size": Ours("vector_size"),
     "reread": IN_MEMORY,

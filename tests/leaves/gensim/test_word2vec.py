@@ -6,7 +6,9 @@ import inspect
 import logging
 import pickle
 import threading
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas
@@ -14,8 +16,9 @@ import pytest
 from prepared import prepared
 
 import w2vtrain
-from w2vtrain import Doc2Vec, FastText, TaggedDocument, Word2Vec
+from w2vtrain import CallbackAny2Vec, Doc2Vec, FastText, TaggedDocument, Word2Vec
 from w2vtrain.config import validated
+from w2vtrain.embeddings.model import save_model
 from w2vtrain.errors import ConfigError
 from w2vtrain.leaves.gensim.corpora import Reading
 from w2vtrain.leaves.gensim.learning import TrainCall, span
@@ -273,6 +276,27 @@ def test_callbacks_see_each_epoch_and_the_current_vectors():
         seen = Recorder()
         each.train(text, total_examples=1, epochs=2, callbacks=[seen])
         assert seen.calls == ["train", "begin", "end", "begin", "end", "done"]
+
+
+@pytest.mark.parametrize("callbacks", [print, [print], [CallbackAny2Vec(), SimpleNamespace(on_epoch_ended=print)]])
+def test_what_is_no_callback_is_refused_before_the_text_is_read(callbacks):
+    with pytest.raises(AttributeError, match="is no callback: it has none of the methods on_train_begin"):
+        Word2Vec(SENTENCES, **SMALL).train(None, total_examples=900, epochs=1, callbacks=callbacks)
+
+
+def test_a_model_with_blends_is_loaded_with_a_warning(tmp_path, caplog):
+    trained = Word2Vec(SENTENCES, **SMALL).to_model()
+    for vectors in ("in", "blend"):
+        save_model(tmp_path / vectors, replace(trained, record={"vectors": vectors}))
+        loaded = Word2Vec.load(tmp_path / vectors)
+        np.testing.assert_array_equal(loaded.wv.vectors, trained.input)
+    (message,) = [record.getMessage() for record in caplog.records if "blends" in record.getMessage()]
+    assert message.startswith(f"{tmp_path / 'blend'}: its words have blends of input and output vectors")
+
+
+def test_a_name_of_a_file_in_place_of_sentences_is_refused_with_the_parameter_for_it():
+    with pytest.raises(TypeError, match="not str: pass the name of a file as corpus_file"):
+        Word2Vec("text.txt")
 
 
 def test_an_exception_in_a_callback_ends_training_and_keeps_the_weights():
@@ -860,15 +884,13 @@ def test_a_callback_that_changes_the_words_is_refused_and_the_model_stays_usable
     model.build_vocab(corpus)
     calls = []
 
-    class Changing:
-        def __getattr__(self, name):
-            if name != when.split()[0]:
-                raise AttributeError(name)
-            calls.append(name)
-            return change if len(calls) == 1 + ("last" in when) else lambda _: None
+    def changing(model):
+        calls.append(when)
+        if len(calls) == 1 + ("last" in when):
+            change(model)
 
     with pytest.raises(RuntimeError, match=r"^a callback has changed the words of wv"):
-        model.train(corpus, total_examples=90, epochs=2, callbacks=[Changing()])
+        model.train(corpus, total_examples=90, epochs=2, callbacks=[SimpleNamespace(**{when.split()[0]: changing})])
     assert not Path("model").exists()
     vectors, words = model.wv.vectors.copy(), list(model.wv.index_to_key)
     model.save("model")

@@ -6,6 +6,8 @@ Nothing here decides what a callback does; word2vec.py calls them.
 from collections.abc import Iterable
 from typing import Any
 
+from w2vtrain.errors import shown
+
 
 class CallbackAny2Vec:
     """Base class of callbacks of `Word2Vec`, with the methods that gensim's has. Each does nothing by default.
@@ -38,6 +40,18 @@ class CallbackAny2Vec:
 
     def on_train_end(self, model: Any) -> None:
         """Do something after the last epoch."""
+
+
+METHODS = ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end")
+
+
+def listed(callbacks: Any) -> tuple[Any, ...]:
+    """Return a callback, or several, as a tuple. Raise AttributeError for an object with none of the methods."""
+    found = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
+    for callback in found:
+        if not any(hasattr(callback, name) for name in METHODS):
+            raise AttributeError(f"{shown(callback)} is no callback: it has none of the methods {', '.join(METHODS)}")
+    return found
 
 
 def call(callbacks: Iterable[Any], when: str, model: Any) -> None:

@@ -89,7 +89,10 @@ class Listed:
 
     def __init__(self, sentences: Any) -> None:
         if isinstance(sentences, str) or not isinstance(sentences, Iterable):
-            raise TypeError(f"corpus_iterable must be an iterable of lists of words, not {type(sentences).__name__}")
+            instead = ": pass the name of a file as corpus_file" * isinstance(sentences, str | PathLike)
+            raise TypeError(
+                f"corpus_iterable must be an iterable of lists of words, not {type(sentences).__name__}{instead}"
+            )
         if hasattr(sentences, "columns"):  # iterating over a frame yields their names, or all of a column
             raise TypeError(f"corpus_iterable is a {type(sentences).__name__}: pass its column of lists of words")
         self.sentences = sentences

@@ -18,7 +18,7 @@ from w2vtrain.embeddings.model import Model, load_model
 from w2vtrain.errors import ConfigError, DataError, InvalidType, InvalidValue, shown
 from w2vtrain.formats.fasttext_file import NAME as FASTTEXT
 from w2vtrain.formats.fasttext_file import Unsupported
-from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, OTHER_TREE
+from w2vtrain.formats.model_file import INPUT_ROWS, NGRAM_BUCKETS, OTHER_TREE, choose_vectors
 from w2vtrain.formats.safetensors import NAMES
 from w2vtrain.formats.sniff import MODEL_READERS, sniff
 from w2vtrain.leaves.gensim.learning import OBJECTIVES, settings_for
@@ -31,6 +31,10 @@ from w2vtrain.probability.trees import Tree, huffman
 
 logger = logging.getLogger(__name__)
 
+BLENDED = (
+    "%s: its words have blends of input and output vectors, and here the input vectors, which training continues;"
+    " KeyedVectors.load reads the blends"
+)
 OWN_ATTRIBUTES = "attributes"
 """The entry of the model's record that has the attributes which only a subclass or a user's program knows."""
 ORDER = "word2vec.order"
@@ -164,6 +168,8 @@ def loaded(model: Any, path: str) -> Any:
     if (kind := sniff(path)).kind not in MODEL_READERS:
         raise NotAModel(f"{path}: is no model of {base_of(type(model)).__name__} but {kind.note or kind.kind}")
     stored = load_model(path)
+    if choose_vectors(stored.record)[0] == "blend":
+        logger.warning(BLENDED, path)
     _set_parameters(model, stored, path)
     size, order = len(stored.words), stored.arrays.get(ORDER)
     if order is not None and (order.dtype.kind != "i" or not np.array_equal(np.sort(order), np.arange(size))):

@@ -15,7 +15,7 @@ from w2vtrain.formats.model_file import DOCUMENTS
 from w2vtrain.gensim_names import refuse_arguments, with_successors
 from w2vtrain.leaves.gensim import saving
 from w2vtrain.leaves.gensim.building import NOTHING_TO_LEARN, Path, TrainableVocabulary, cores
-from w2vtrain.leaves.gensim.callbacks import call
+from w2vtrain.leaves.gensim.callbacks import call, listed
 from w2vtrain.leaves.gensim.claim import claiming
 from w2vtrain.leaves.gensim.conversion import take_over
 from w2vtrain.leaves.gensim.corpora import Reading, may_differ, refuse_iterator, repeats
@@ -222,6 +222,7 @@ class Word2Vec(TrainableVocabulary, Predictions):
 
         """
         refuse_arguments("train", other, Word2Vec.train)
+        callbacks = listed(callbacks)
         reread = checked("reread", self.reread if reread is None else reread)
         refuse_iterator(corpus_iterable, reread)
         check(self)
@@ -240,7 +241,6 @@ class Word2Vec(TrainableVocabulary, Predictions):
         settings = train_call.settings(self, reading)
         if reread is None and passes > 1 and may_differ(corpus_iterable):
             logger.warning(READ_ONCE, passes)
-        callbacks = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
         self._begin(passes, start, end, bool(compute_loss))
         learner, started = Learner(self, callbacks), time.monotonic()
         try:

@@ -260,7 +260,7 @@ def test_keys_whose_number_is_not_that_of_their_attributes_are_refused(keyed, as
 def test_keys_that_are_assigned_keep_their_attributes(keyed, tmp_path):
     """As scripts do that align two models: they assign vectors and the common keys, and nothing else."""
     counts = dict(zip("abcde", keyed.expandos["count"].tolist(), strict=True))
-    for keys in ("dab", "bd"):
+    for keys in ("edcba", "dab", "bd"):
         keyed.vectors = np.array([keyed[key] for key in keys])
         keyed.key_to_index, keyed.index_to_key = {key: row for row, key in enumerate(keys)}, list(keys)
         keyed.save(tmp_path / "some")
@@ -269,6 +269,19 @@ def test_keys_that_are_assigned_keep_their_attributes(keyed, tmp_path):
     keyed.index_to_key, keyed.expandos["count"] = ["d"], keyed.expandos["count"][[1]]
     keyed.vectors, keyed.key_to_index = keyed.vectors[1:], {"d": 0}
     assert keyed.get_vecattr("d", "count") == counts["d"]
+
+
+def test_attributes_are_those_of_the_keys_also_after_several_changes(keyed):
+    counts = dict(zip("abcde", keyed.expandos["count"].tolist(), strict=True))
+    for keys in ("cab", "ac"):
+        keyed.vectors, keyed.index_to_key = np.array([keyed[key] for key in keys]), list(keys)
+        keyed.key_to_index = {key: row for row, key in enumerate(keys)}
+    keyed.add_vectors(["b", "f"], np.ones((2, 4)), {"count": [7, 8]})
+    found = {key: int(keyed.get_vecattr(key, "count")) for key in keyed.index_to_key}
+    assert found == {"a": counts["a"], "c": counts["c"], "b": 7, "f": 8}
+    del keyed.index_to_key[3], keyed.key_to_index["f"]
+    with pytest.raises(ValueError, match="'count' has 4 values for 3 keys"):
+        keyed.get_vecattr("a", "count")
 
 
 def test_sorting_moves_vectors_and_attributes_along_and_keeps_ties_in_order(keyed):

@@ -25,6 +25,7 @@ from w2vtrain.formats import vector_formats
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.safetensors import open_safetensors
 from w2vtrain.formats.sniff import sniff
+from w2vtrain.formats.vector_formats import arrays as arrays_module
 from w2vtrain.formats.vector_formats import rows as vector_rows
 from w2vtrain.formats.vector_formats import text
 from w2vtrain.formats.vector_formats import word2vec as word2vec
@@ -262,6 +263,34 @@ def test_numbers_without_words_are_refused(tmp_path, content):
 )
 def test_words_may_be_numbers(tmp_path, content, words):
     assert read_vectors(put(tmp_path, content)).words == words
+
+
+def test_a_matrix_never_has_the_words_of_the_file_that_it_replaced(tmp_path):
+    """Neither after an error between the two files, nor if both are replaced while they are read."""
+    path, words = tmp_path / "X.npy", tmp_path / "X.words.txt"
+
+    def fail(target, _):
+        if target == words:
+            raise WriteError("no")
+
+    write_vectors(path, WORDS, MATRIX)
+    with pytest.raises(WriteError, match="no"):
+        write_vectors(path, WORDS[::-1], MATRIX, force=True, claim=fail)
+    with pytest.raises(DataError, match=r"X\.npy has no words, which are expected one per line beside it"):
+        read_vectors(path)
+
+
+def test_a_matrix_that_is_replaced_while_it_is_read_is_an_error(tmp_path, monkeypatch):
+    write_vectors(tmp_path / "X.npy", WORDS, MATRIX)
+    lines = arrays_module._lines
+
+    def replaced(*about):
+        write_vectors(tmp_path / "X.npy", WORDS[::-1], MATRIX, force=True)
+        return lines(*about)
+
+    monkeypatch.setattr(arrays_module, "_lines", replaced)
+    with pytest.raises(DataError, match=r"X\.npy: was changed while it was read"):
+        read_vectors(tmp_path / "X.npy")
 
 
 def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):

@@ -381,8 +381,10 @@ def test_a_folder_is_kept_if_the_process_ends_before_the_new_one_has_its_name(tm
         atomic_folder(tmp_path / "d", False, lambda path: True),
     ):
         pass
-    assert names(tmp_path) == ["d"]
     assert names(tmp_path / "d") == ["old"]
+    with atomic_folder(tmp_path / "d", True, lambda path: True):
+        pass
+    assert names(tmp_path) == ["d"]
 
 
 def test_an_error_in_a_file_of_a_folder_names_the_folder_that_was_asked_for(tmp_path):

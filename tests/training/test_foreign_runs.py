@@ -452,6 +452,17 @@ def test_a_forced_start_that_is_refused_leaves_the_run_as_it_was(w2vtrain, stopp
     assert code == 0, said
 
 
+def test_a_run_with_several_outputs_can_be_resumed_after_a_forced_start_without_a_text(w2vtrain, stop, tmp_path):
+    """The lock files name the run again, and there are no others."""
+    stop("--save-vocab", "words.txt")
+    (tmp_path / "empty.txt").touch()
+    outputs = ["-o", "v.bin", "--save-vocab", "words.txt", "--save-model", "model"]
+    assert w2vtrain("fit", "empty.txt", *outputs, *SMALL, "--force")[0] == 65
+    assert not lock_path("model").exists()
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, "resumed" in said) == (0, True), said
+
+
 def test_a_run_whose_log_has_gone_is_complete_nevertheless(w2vtrain, stopped, tmp_path, monkeypatch):
     """The run was killed after it had written all results; the same command with another log reports that."""
     words = ["fit", "text.txt", "-o", "v.bin", *SMALL]

@@ -73,7 +73,7 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
     evidence that this run began these outputs. OutputError names the process that already writes one.
     """
     held: list[Lock] = []
-    done = False
+    done, before = False, {path: run_of(path) for path in request.locks.values()}
     try:
         for file, path in request.locks.items():
             held.append(Lock(path, file, run.id))
@@ -82,9 +82,11 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
         yield
         done = True
     finally:
-        remove = done or not run.is_needed()
+        remove = done or not run.is_needed() or run.gives_way()
         for lock in held:
             lock.release(remove)
+            if run.gives_way() and (other := before[lock.path]):
+                Lock(lock.path, lock.protected, other).release()
 
 
 def write_results(

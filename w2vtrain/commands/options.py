@@ -109,7 +109,7 @@ config_option = declared(
 force_option = declared(
     OUTPUTS, "--force", is_flag=True,
     help="Overwrite output files, and remove records of their runs; `fit` also discards an unfinished run with other"
-    " settings, once it has read its text.",
+    " settings, once the new text is read.",
 )  # fmt: skip
 OUTPUT = (
     "File for the word vectors: .txt or .vec for text, .glove for GloVe's, .bin for binary, .npy, .npz, .parquet,"

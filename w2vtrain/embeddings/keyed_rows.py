@@ -55,6 +55,9 @@ def builtin_errors() -> Iterator[None]:
 class KeyedRows:
     """The keys, vectors and attributes of `KeyedVectors`, which documents them."""
 
+    _former: tuple[list[Any], dict[str, Any]] | None = None
+    """The keys before others were assigned, and their attributes, until `_move_attributes` has moved these."""
+
     def __init__(
         self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: str | None = None
     ) -> None:
@@ -123,10 +126,11 @@ class KeyedRows:
         def __setattr__(self, name: str, value: Any) -> None:
             """If other vectors are assigned, follow their size and forget norms; rows that are added are not locked.
 
-            If fewer keys are assigned, remember the old ones, whose attributes `allocate_vecattrs` then gives the new.
+            If other keys are assigned, remember whose attributes there are: `allocate_vecattrs` moves them along.
             """
-            if name == "index_to_key" and len(value) < len(keys := getattr(self, name, ())):
-                self._former_keys = list(keys)
+            is_new = name == "index_to_key" and value is not getattr(self, name, value)
+            if is_new and self.expandos and not self._former:
+                self._former = list(self.index_to_key), dict(self.expandos)
             if name == "vectors":
                 self.norms, old = None, len(getattr(self, name, ()))
                 if np.ndim(value) == 2:
@@ -242,7 +246,7 @@ class KeyedRows:
         if attr not in self.expandos:
             known = ", ".join(self.expandos) or "none"
             raise MissingKey(f"there is no attribute {attr!r}: the attributes are {known}")
-        if len(self.expandos[attr]) != len(self):
+        if self._former or len(self.expandos[attr]) != len(self):
             self.allocate_vecattrs([attr])
         return self.expandos[attr][index]
 
@@ -273,13 +277,9 @@ class KeyedRows:
         [0.0, 0.0, 0.0, 0.0]
 
         """
+        self._move_attributes()
         names = list(self.expandos if attrs is None else attrs)
         self.expandos |= {name: np.asarray(self.expandos[name]) for name in names if name in self.expandos}  # of a list
-        row_of = {key: row for row, key in enumerate(getattr(self, "_former_keys", ()))}
-        if len(row_of) > len(self) and all(key in row_of for key in self.index_to_key):
-            rows = [row_of[key] for key in self.index_to_key]
-            former = [name for name in names if len(self.expandos.get(name, ())) == len(row_of)]
-            self.expandos |= {name: self.expandos[name][rows] for name in former}
         if long := next((name for name in names if len(self.expandos.get(name, ())) > len(self)), None):
             raise InvalidValue(
                 f"the attribute {long!r} has {len(self.expandos[long]):,} values for {len(self):,} keys: remove those"
@@ -295,6 +295,18 @@ class KeyedRows:
                     f"the attribute {name!r} has type {old.dtype}, which cannot hold values of type {dtype}"
                 )
             self.expandos[name] = old if len(old) == len(self) else _rows(old, len(self))
+
+    def _move_attributes(self) -> None:
+        """Give the keys that were assigned the attributes that they had before, except those assigned since then."""
+        if not self._former:
+            return
+        (keys, attributes), self._former = self._former, None
+        row_of = {key: row for row, key in enumerate(keys)}
+        if row_of.keys() >= set(self.index_to_key):
+            rows = [row_of[key] for key in self.index_to_key]
+            same = [name for name, values in attributes.items() if self.expandos.get(name) is values]
+            taken = {name: np.asarray(attributes[name])[rows] for name in same if len(attributes[name]) == len(keys)}
+            self.expandos |= taken
 
     # Vectors of keys.
 

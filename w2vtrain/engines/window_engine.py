@@ -164,7 +164,7 @@ class WindowEngine(Engine):
         self.workers = [self._worker(thread, mine) for thread, mine in enumerate(own)]
 
     def restart(self, text: Chunks, schedule: Schedule) -> None:
-        """Train on another text with the same words. The weights stay as they are; neither text may have hot rows."""
+        """Train on another text with the same words. The weights stay as they are; no row may be hot."""
         self.text, self.schedule = text, schedule
         self._measure()
         self.use(self.objective)

@@ -143,9 +143,9 @@ def open_safetensors(path: str | Path) -> Iterator["SafetensorsFile"]:
 
     regular_size(path)
     with ExitStack() as opened:
-        opened.enter_context(unchanged(path))
         try:
             file = opened.enter_context(Path(path).open("rb"))  # safe_open calls all failures a missing file
+            opened.enter_context(unchanged(path, file.fileno()))
             opened.enter_context(safe_open(path, framework="numpy"))  # which checks the header
             size = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(size))
@@ -212,7 +212,8 @@ class SafetensorsFile:
         try:
             if not all(shape):
                 return np.empty(shape, dtype)
-            return np.asarray(np.memmap(self.path, dtype, mode, start, shape))  # type: ignore[call-overload]
+            file = self.path if mode == "r+" else self._file  # which is the one that was checked
+            return np.asarray(np.memmap(file, dtype, mode, start, shape))  # type: ignore[call-overload]
         except OSError as error:
             raise InputMissing(f"{self.path} cannot be mapped: {error}") from error
 

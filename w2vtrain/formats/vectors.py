@@ -30,7 +30,7 @@ from w2vtrain.formats.vector_formats.contract import Vectors as Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, REPAIR, collect_rows
 from w2vtrain.formats.vector_formats.word2vec import promise_of
 from w2vtrain.system.compression import COMPRESSORS, OTHER_SUFFIXES, check_suffix, packed, packed_write, unpacked
-from w2vtrain.system.files import Claim, atomic_write, is_stream
+from w2vtrain.system.files import Claim, atomic_write, is_stream, not_created, resolved
 from w2vtrain.system.folder_writing import atomic_folder, check_folder
 from w2vtrain.system.foreign import refuse_foreign
 from w2vtrain.system.json_text import json_text
@@ -151,7 +151,24 @@ class Output:
                 does.write_companion(file, table)
                 file.flush()
             size = does.size(table.words, matrix.shape[1])
-            does.write(stack.enter_context(packed_write(path, overwrite(path), size, claim)), table)
+            does.write(stack.enter_context(packed_write(path, overwrite(path), size, self._alone(claim))), table)
+
+    def _alone(self, claim: Claim | None) -> Claim:
+        """Return a claim that first removes the old files beside the vectors, before these get their name.
+
+        A file of vectors without words is an error for readers; with the words of others, it would be wrong.
+        """
+
+        def take(target: Path, temporary: Path) -> None:
+            for beside in formats()[self.form].beside(self.path):
+                try:
+                    resolved(beside).unlink(missing_ok=True)
+                except OSError as error:
+                    raise not_created(beside, error) from error
+            if claim is not None:
+                claim(target, temporary)
+
+        return take
 
     def _table(self, words: Sequence[str], matrix: NDArray[Any] | LazyRows, counts: NDArray[np.int64] | None) -> Table:
         """Return what to write; raise UsageError or DataError if it is not as `write_vectors` describes."""

@@ -213,6 +213,15 @@ def temporary_pattern(name: str, kinds: str = "tmp") -> str:
     return rf"\.{re.escape(name)}\.{kinds}-(\d{{1,9}})-([0-9a-f]{{8}})[0-9a-f]{{8}}"
 
 
+def restore(target: Path) -> None:
+    """Give a folder its name back that it had until a process of this host was killed while it replaced the folder."""
+    pattern = re.compile(temporary_pattern(target.name, "old"))
+    for entry in os.scandir(target.parent):
+        parts = pattern.fullmatch(entry.name)
+        if parts and parts[2] == _host() and not process_exists(int(parts[1])) and not target.exists():
+            Path(entry.path).rename(target)
+
+
 def _host() -> str:
     """Return 8 hexadecimal digits for this host: only the numbers of its own processes mean anything here."""
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"
@@ -221,19 +230,15 @@ def _host() -> str:
 def sweep(target: Path) -> None:
     """Remove the temporary files and folders that killed processes left behind for the same target.
 
-    The old folder of a process that was killed before the new one had its name gets it back. A symbolic link is never
-    one of them. See MIN_SWEEP_SECONDS.
+    A symbolic link is never one of them. See MIN_SWEEP_SECONDS.
     """
-    pattern = re.compile(temporary_pattern(target.name, "(?:tmp|old)"))
+    pattern = re.compile(temporary_pattern(target.name))
     with suppress(OSError):
         for entry in os.scandir(target.parent):
             parts = pattern.fullmatch(entry.name)
             if not parts or entry.is_symlink() or process_exists(int(parts[1])):
                 continue
             if parts[2] == _host() or time.time() - entry.stat(follow_symlinks=False).st_mtime > MIN_SWEEP_SECONDS:
-                if entry.name.startswith(f".{target.name}.old-") and not target.exists():
-                    Path(entry.path).rename(target)
-                    continue
                 shutil.rmtree(entry.path, ignore_errors=True) if entry.is_dir() else Path(entry.path).unlink()
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from w2vtrain.errors import OutputError, W2VError, WriteError, reason, spelled
-from w2vtrain.system.files import STDOUT, Claim, resolved, sweep, sync_folder, temporary_name
+from w2vtrain.system.files import STDOUT, Claim, resolved, restore, sweep, sync_folder, temporary_name
 
 Ours = Callable[[Path], bool]
 """A function that returns whether a folder is an output that may be replaced."""
@@ -23,7 +23,8 @@ def check_folder(path: str | Path, force: bool, ours: Ours) -> Path:
         if Path(path).is_symlink():
             raise OutputError(f"{path} is a symbolic link: name the folder itself")
         target = resolved(path)
-        sweep(target)
+        if target.parent.is_dir():
+            restore(target)
         if target.exists():
             if not target.is_dir():
                 raise OutputError(f"{path} is a file, and this format is a folder: choose another name")
@@ -54,6 +55,7 @@ def atomic_folder(path: str | Path, force: bool, ours: Ours, claim: Claim | None
     Raise OutputError if the folder cannot be created, and WriteError if it cannot be renamed.
     """
     target = check_folder(path, force, ours)
+    sweep(target)
     temporary, old = temporary_name(target), temporary_name(target, "old")
     try:
         temporary.mkdir()
@@ -66,6 +68,8 @@ def atomic_folder(path: str | Path, force: bool, ours: Ours, claim: Claim | None
         if target.exists():
             target.rename(old)
         temporary.rename(target)
+        if old.exists():  # it does not get its name back if the process is killed now
+            old = old.rename(temporary)
         sync_folder(target.parent)
     except OSError as error:
         raise WriteError(f"{path} cannot be written: {reason(error)}") from error

@@ -34,7 +34,7 @@ class Lock:
     """
 
     def __init__(self, path: Path, protected: str, run: str = "") -> None:
-        self.path, self._protected = path, protected
+        self.path, self.protected = path, protected
         self._handle = self._take()
         while not self._has_name():  # the previous holder deleted the file in the meantime: lock the new one instead
             os.close(self._handle)
@@ -73,7 +73,7 @@ class Lock:
         except OSError as error:
             raise OutputError(
                 f"{self.path}: this lock file cannot be used: {reason(error)}; remove it if no run is writing"
-                f" {self._protected}, or choose another output"
+                f" {self.protected}, or choose another output"
             ) from error
         try:
             self._check(handle)
@@ -87,7 +87,7 @@ class Lock:
         if _text(handle)[: len(OWNER_PREFIX)] not in ("", OWNER_PREFIX):
             raise OutputError(f"{self.path}: this name is needed for a lock file, but the file is not one: rename it")
         if not _locked(handle, self.path):
-            raise in_use(self._protected, _owner(handle).removeprefix(OWNER_PREFIX) or ANOTHER)
+            raise in_use(self.protected, _owner(handle).removeprefix(OWNER_PREFIX) or ANOTHER)
 
     def _has_name(self) -> bool:
         try:

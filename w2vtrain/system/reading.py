@@ -74,15 +74,17 @@ def rewritten(path: str | Path) -> DataError:
 
 
 @contextmanager
-def unchanged(path: str | Path, handle: int | None = None, may_grow: bool = False) -> Iterator[None]:
+def unchanged(
+    path: str | Path, handle: int | None = None, may_grow: bool = False, may_be_replaced: bool = True
+) -> Iterator[None]:
     """Raise DataError if a regular file has another time after the block than before.
 
-    handle: of the file, if it is open. Another file that got the name is no change. may_grow: allow another time if the
-    file became larger, as a log does.
+    handle: of the file, if it is open. may_grow: allow another time if the file became larger, as a log does.
+    may_be_replaced: allow that another file got the name, since what is open stays as it is.
     """
 
     def status() -> os.stat_result | None:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             found = os.stat(path if handle is None else handle)  # noqa: PTH116 - Path has no stat of a handle
             return found if stat.S_ISREG(found.st_mode) else None
         return None
@@ -90,8 +92,9 @@ def unchanged(path: str | Path, handle: int | None = None, may_grow: bool = Fals
     before = status()
     yield
     now = status()
-    if before and now and before.st_ino == now.st_ino and before.st_mtime_ns != now.st_mtime_ns:
-        if not may_grow or now.st_size <= before.st_size:
+    if before and now and before.st_mtime_ns != now.st_mtime_ns:
+        is_replaced, is_larger = before.st_ino != now.st_ino, now.st_size > before.st_size
+        if not (is_replaced and may_be_replaced) and not (is_larger and may_grow):
             raise rewritten(path)
 
 

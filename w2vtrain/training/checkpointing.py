@@ -68,7 +68,7 @@ class CheckpointedRun(Run):
         self.last, self.number = time.monotonic(), 0
         self._config: Config | None = None
         self.is_new = False  # set by `read`: there is no config.json
-        self.has_others = False  # set by `begin_outputs`: config.json and checkpoints are those of another run
+        self.before: Config | None = None  # the config.json of the run that this one discards
         self.unsaved: Snapshot | None = None
         self.behind: Snapshot | None = None  # being written in the background, or failed
         self.writer = BackgroundThread(self._warn_of_delay)
@@ -95,6 +95,8 @@ class CheckpointedRun(Run):
                         raise Diverged(f"{error}, with {spelled('force', True)} to start over") from error
                     if isinstance(error, DataError) and self._config:
                         self.remove_shared()
+                    if isinstance(error, Exception) and self.before and self.gives_way():
+                        write_config(self.folder, self.before)
                 finally:  # spare a folder that `read` refused
                     if self.is_new and self.folder.exists() and not self.is_needed():
                         self.finish()
@@ -111,8 +113,7 @@ class CheckpointedRun(Run):
     def claim(self, target: Path, temporary: Path, grows: bool = False) -> None:
         with answering(temporary):
             self.config.written[str(target)] = identity(temporary)[: 1 if grows else None]
-        if not self.has_others:
-            write_config(self.folder, self.config)
+        write_config(self.folder, self.config)
 
     def owns(self, path: str) -> bool:
         return self.config.owns(path)
@@ -138,7 +139,7 @@ class CheckpointedRun(Run):
         """
         # Convert tuples to lists, as JSON does: this is compared with a config that was read.
         now = json.loads(json.dumps({**description, "settings": asdict(settings)}))
-        before, self._config = read_config(self.folder, anew), Config.new(**now)
+        self.before, self._config = before, _ = read_config(self.folder, anew), Config.new(**now)
         self.is_new = before is None
         changed = []
         if before:
@@ -155,7 +156,8 @@ class CheckpointedRun(Run):
                 self.config.run, self.config.complete = before.run, before.complete
         self.id = self.config.run
         try:
-            self.checkpoint = checkpoint_file.newest(self.folder, self.id) if before and not changed else None
+            has_own = before and not changed and not before.discards
+            self.checkpoint = checkpoint_file.newest(self.folder, self.id) if has_own else None
         except DataError as error:
             if not anew:
                 raise DataError(f"{error}, or use {spelled('force', True)}") from error
@@ -172,11 +174,10 @@ class CheckpointedRun(Run):
         return self.config.complete and all(self.config.owns(path) for path in outputs)
 
     def begin_outputs(self, complete: bool) -> None:
-        """Checkpoints of another run, and damaged ones, stay until `keep`: the text may be empty or damaged."""
+        """Write config.json. Checkpoints of another run, and damaged ones, stay until `keep`: the text may be empty."""
         self.config.complete = complete
-        self.has_others = any(number > self.number for number in checkpoint_file.numbers(self.folder))
-        if not self.has_others:
-            write_config(self.folder, self.config)
+        self.config.discards = any(number > self.number for number in checkpoint_file.numbers(self.folder))
+        write_config(self.folder, self.config)
 
     def end_outputs(self) -> None:
         self.config.complete = True
@@ -207,15 +208,12 @@ class CheckpointedRun(Run):
         check_disk([(self.folder, footprint.left(self.folder)), *self.results(vocabulary, weights)])
 
     def keep(self, vocabulary: Vocabulary) -> None:
-        """First delete the checkpoints of another run, and damaged ones, whose names new checkpoints will get.
-
-        If the process is killed in between, the folder has no checkpoint with the weights of other settings.
-        """
-        if self.has_others:
+        """Keep the words. First delete checkpoints of another run, and damaged ones: new ones will get their names."""
+        if self.config.discards:
             for number in checkpoint_file.numbers(self.folder):
                 if number > self.number:
                     checkpoint_file.remove(self.folder, number)
-            self.has_others = False
+            self.config.discards = False
             write_config(self.folder, self.config)
         path = self.folder / VOCABULARY
         with suppress(W2VError):  # it is written again
@@ -272,6 +270,9 @@ class CheckpointedRun(Run):
         if self.stop_requested and self.phase in (Phase.STARTING, Phase.PREPARING):  # `resume` starts it over
             return True
         return self._config is not None and (self.shared.exists() or self._config.owns_any())
+
+    def gives_way(self) -> bool:
+        return self._config is not None and self._config.discards and not self.stop_requested
 
     def settle(self, timeout: float | None = None) -> None:
         """Wait at most `timeout` seconds for the checkpoint that is being written. Ignore its error."""

@@ -83,6 +83,10 @@ class Run:
         """Return whether the run can be resumed, or its folder is the only record of files that it wrote."""
         return False
 
+    def gives_way(self) -> bool:
+        """Return whether the folder belongs to another run again, whose checkpoints it has, if this one ends now."""
+        return False
+
     def begin_outputs(self, complete: bool) -> None:
         """Record the run, and whether all results are written."""
 

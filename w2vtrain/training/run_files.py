@@ -55,7 +55,8 @@ class Config:
 
     run: the run's id; cwd: the folder in which its command was given; request, settings: what it does, as JSON types;
     written: what `identity` returns for each file that it wrote or is about to rename into place, by real path, but for
-    a log, which grows, only the inode; complete: whether all results are written.
+    a log, which grows, only the inode; complete: whether all results are written; discards: whether the checkpoints in
+    the folder are those of another run, which stay until this one trains.
 
     A name alone does not prove that a file is the run's own: after a crash, another run may have written a file of that
     name.
@@ -68,6 +69,7 @@ class Config:
     settings: dict[str, Any]
     written: dict[str, list[int]] = field(default_factory=dict)
     complete: bool = False
+    discards: bool = False
 
     @classmethod
     def new(cls, cwd: str, request: dict[str, Any], settings: dict[str, Any]) -> "Config":

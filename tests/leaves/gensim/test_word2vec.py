@@ -284,6 +284,11 @@ def test_what_is_no_callback_is_refused_before_the_text_is_read(callbacks):
         Word2Vec(SENTENCES, **SMALL).train(None, total_examples=900, epochs=1, callbacks=callbacks)
 
 
+@pytest.mark.parametrize("callbacks", [None, [None]])
+def test_none_is_no_callback_and_no_error(callbacks):
+    Word2Vec(SENTENCES, **SMALL, callbacks=callbacks)
+
+
 def test_a_model_with_blends_is_loaded_with_a_warning(tmp_path, caplog):
     trained = Word2Vec(SENTENCES, **SMALL).to_model()
     for vectors in ("in", "blend"):
@@ -291,7 +296,7 @@ def test_a_model_with_blends_is_loaded_with_a_warning(tmp_path, caplog):
         loaded = Word2Vec.load(tmp_path / vectors)
         np.testing.assert_array_equal(loaded.wv.vectors, trained.input)
     (message,) = [record.getMessage() for record in caplog.records if "blends" in record.getMessage()]
-    assert message.startswith(f"{tmp_path / 'blend'}: its words have blends of input and output vectors")
+    assert message.startswith(f"{tmp_path / 'blend'}: the file has blends of input and output vectors;")
 
 
 def test_a_name_of_a_file_in_place_of_sentences_is_refused_with_the_parameter_for_it():
@@ -746,6 +751,32 @@ def test_a_call_for_a_tiny_text_learns_the_same_after_others(options):
         for name in ("syn1neg", "syn1"):
             np.testing.assert_array_equal(*(getattr(model, name, 0) for model in (mine, other)))
         np.testing.assert_array_equal(mine.wv.vectors, other.wv.vectors)
+
+
+def set_vectors_aside(model):
+    model.wv.vectors = model.wv.vectors.copy()
+
+
+def set_wv_aside(model):
+    model.wv = copy.deepcopy(model.wv)
+
+
+def set_outputs_aside(model):
+    model.syn1neg = np.ones_like(model.syn1neg)
+
+
+@pytest.mark.parametrize("change", [set_vectors_aside, set_wv_aside, set_outputs_aside, Word2Vec.to_model])
+def test_training_on_a_tiny_text_leaves_what_was_set_aside(change):
+    model = Word2Vec(SENTENCES, **SMALL)
+    model.train(SENTENCES[:5], total_examples=5, epochs=1)
+    arrays = model.wv.vectors, model.syn1neg
+    before, shared = [array.copy() for array in arrays], change(model)
+    model.train(SENTENCES[5:9], total_examples=4, epochs=1)
+    if change in (set_vectors_aside, set_wv_aside, Word2Vec.to_model):
+        np.testing.assert_array_equal(arrays[0], before[0])
+    if change in (set_outputs_aside, Word2Vec.to_model):
+        np.testing.assert_array_equal(arrays[1], before[1])
+    assert shared is None or np.array_equal(shared.input, before[0])
 
 
 @pytest.mark.parametrize("sorted_vocab", [0, 1])

@@ -33,7 +33,7 @@ from w2vtrain.formats.vector_formats import WORD_LIST
 from w2vtrain.formats.vector_formats.contract import Code, Promise, Sniff, Table, Vectors
 from w2vtrain.formats.vector_formats.rows import MAX_DIM, MAX_WORD_BYTES, Collector
 from w2vtrain.system.compression import MAX_EXPANSION
-from w2vtrain.system.reading import justified, read_lines, regular_size
+from w2vtrain.system.reading import justified, read_lines, regular_size, unchanged
 
 Rows = tuple[Sequence[bytes], NDArray[Any]]
 """n words and their (n, d) values."""
@@ -181,11 +181,12 @@ def look_npy(path: str | Path) -> Promise:
 
 def read_npy(path: str | Path, sniffed: Sniff, lenient: bool, limit: int | None) -> Vectors:
     """Read the array block by block, and the words beside it."""
-    array = _mapped(path)
-    _check(array, path)
-    V, d = array.shape
     beside = Path(path).with_suffix(WORD_LIST)
-    words = _lines(path, beside, V + 1)
+    with unchanged(path, may_be_replaced=False):  # the words would be those of the array before
+        array = _mapped(path)
+        _check(array, path)
+        V, d = array.shape
+        words = _lines(path, beside, V + 1)
     known = f"more than {V:,}" if len(words) > V else f"{len(words):,}"
     problem = f"{beside}: {known} words, but {path} has {V:,} vectors" if len(words) != V else ""
     if problem and not lenient:

@@ -49,7 +49,7 @@ def listed(callbacks: Any) -> tuple[Any, ...]:
     """Return a callback, or several, as a tuple. Raise AttributeError for an object with none of the methods."""
     found = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
     for callback in found:
-        if not any(hasattr(callback, name) for name in METHODS):
+        if callback is not None and not any(hasattr(callback, name) for name in METHODS):
             raise AttributeError(f"{shown(callback)} is no callback: it has none of the methods {', '.join(METHODS)}")
     return found
 

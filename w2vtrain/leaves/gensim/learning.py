@@ -209,24 +209,25 @@ class Learner:
     def make(self, plan: Plan, vocabulary: Vocabulary, text: Chunks, copies: int) -> Engine:
         """Return an engine with the model's weights, and let the model's arrays be views of those that it updates.
 
-        Of calls for tiny texts with the same settings, the second and later ones have the engine of the first: a new
-        one takes a time that grows with the vocabulary.
+        A call for a tiny text has the engine of such a call before it, if it can: making one takes a time that grows
+        with the vocabulary.
         """
-        matrices, settings = self.model.matrices, replace(plan.settings, **OF_ANY_CALL)
-        kept, matrices.kept = matrices.kept, None
+        model, matrices, settings = self.model, self.model.matrices, replace(plan.settings, **OF_ANY_CALL)
         is_tiny = len(text.tokens) <= TINY and text.tags is None and not settings.subwords
-        if is_tiny and kept and kept[0] == settings:
-            engine: Any = kept[1]
+        engine: WindowEngine | None = matrices.readopt(model.wv, settings if is_tiny else None)
+        if engine:
             engine.restart(text, schedule_of(plan.settings))
         else:
-            engine = engine_that_fits(plan, vocabulary, text, copies)
+            made = engine_that_fits(plan, vocabulary, text, copies)
+            assert isinstance(made, WindowEngine)
+            engine = made
+            matrices.adopt(model.wv, engine.weights(), getattr(model, "dv", None))
             if matrices.tree:
                 engine.use(engine.objective.with_tree(matrices.tree))
-        matrices.adopt(self.model.wv, engine.weights(), getattr(self.model, "dv", None))
-        matrices.kept = (settings, engine) if is_tiny else None
+        if is_tiny:
+            matrices.keep(settings, engine)
         self.engine = engine
         self._lock()
-        assert isinstance(engine, WindowEngine)
         return engine
 
     def _lock(self) -> None:

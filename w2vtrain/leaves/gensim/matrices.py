@@ -43,9 +43,10 @@ class Matrices:
     negative sampling; nodes: those of the inner nodes of the Huffman tree (V - 1, layer1_size), the root last, if there
     is hierarchical softmax; keys, counts: the words that have rows, and the counts from which their order and the tree
     follow; tree: in the trainer's order, None for the one that follows from the counts; order: an index that puts the
-    model's rows in the trainer's order, slice(None) if both orders are equal; kept: the engine of the last call of
-    `train`, if its text was tiny, and its settings.
+    model's rows in the trainer's order, slice(None) if both orders are equal.
     """
+
+    kept: tuple[Settings, WindowEngine, tuple[Float32, Float32, Float32]] | None = None
 
     def __init__(
         self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None, keys: list[Any],
@@ -58,11 +59,10 @@ class Matrices:
         self._trained: tuple[Float32, Float32, Float32] | None = None
         self._rows: tuple[Float32, NDArray[np.int32]] | None = None  # with subwords: the trainer's rows, the buckets
         self._tags: tuple[KeyedVectors, Float32] | None = None  # of documents: the model's, the trainer's rows
-        self.kept: tuple[Settings, WindowEngine] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy has: the arrays of the engine that is kept would not be those of the copied model."""
-        return {**vars(self), "kept": None}
+        return {name: value for name, value in vars(self).items() if name not in ("kept", "vocabulary")}
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -103,6 +103,27 @@ class Matrices:
         if dv is not None and DOCUMENTS in weights.arrays:
             self._tags = dv, weights.arrays[DOCUMENTS]
         self.give_back(wv)
+
+    def keep(self, settings: Settings, engine: WindowEngine) -> None:
+        """Keep an engine whose matrices were adopted, for `readopt`."""
+        assert self._trained
+        self.kept = settings, engine, self._trained
+
+    def readopt(self, wv: Any, settings: Settings | None) -> WindowEngine | None:
+        """Adopt the matrices of the engine that was kept, and return it; None if there is none for these settings.
+
+        Nor is there one if the model has other matrices now: the old ones belong to whoever has set them aside.
+        """
+        kept, self.kept = self.kept, None
+        if kept is None or kept[0] != settings:
+            return None
+        vectors, nodes, words = kept[2]
+        are_views = wv.vectors is vectors and (self.words is None or self.words is words)
+        if not (are_views or not self.is_in_order) or not (self.nodes is None or self.nodes is nodes):
+            return None
+        self._trained = kept[2]
+        self.give_back(wv)
+        return kept[1]
 
     def give_back(self, wv: Any) -> None:
         """Copy the model's matrices to the trainer's, except those that are views of them.

@@ -32,8 +32,8 @@ from w2vtrain.probability.trees import Tree, huffman
 logger = logging.getLogger(__name__)
 
 BLENDED = (
-    "%s: its words have blends of input and output vectors, and here the input vectors, which training continues;"
-    " KeyedVectors.load reads the blends"
+    "%s: the file has blends of input and output vectors; this model has the input vectors, with which training"
+    " continues; KeyedVectors.load reads the blends"
 )
 OWN_ATTRIBUTES = "attributes"
 """The entry of the model's record that has the attributes which only a subclass or a user's program knows."""
@@ -87,6 +87,7 @@ def as_model(model: Any) -> Model:
     """
     if model.matrices is None:
         raise RuntimeError("there is nothing to save: the model has no vocabulary")
+    model.matrices.kept = None  # with this engine, the next call of `train` would change the Model
     model.follow_words()
     matrices, rows = model.matrices, model.matrices.order
     outputs = [] if matrices.nodes is None else [matrices.nodes]

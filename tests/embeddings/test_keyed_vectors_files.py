@@ -307,6 +307,10 @@ def test_a_damaged_file_of_keys_is_refused(tmp_path):
             with pytest.raises(ValueError, match="vectors") as caught:
                 KeyedVectors.load(written(**changed), mmap)
             assert isinstance(caught.value, W2VError)
+    keyed = KeyedVectors.of(["The", "the"], np.ones((2, 3)))
+    keyed.index_to_key = ["the", "the"]
+    with pytest.raises(ValueError, match=r"\bthe key 'the' occurs twice: keys must be distinct"):
+        keyed.save(tmp_path / "never")
     with pytest.raises(W2VError, match="a key occurs twice"):
         w2vtrain.read_vectors(written(keys=text(["a", "a"])))
     with pytest.raises(W2VError, match="mmap must be None"):
@@ -328,7 +332,7 @@ def test_keys_that_only_a_lenient_parser_of_json_reads_are_kept(tmp_path):
 def test_a_file_that_shrinks_while_it_is_read_is_refused(tmp_path):
     path = tmp_path / "keyed"
     w2vtrain.KeyedVectors.of(["a", "b"], np.ones((2, 50_000), np.float32)).save(path)
-    with open_safetensors(path) as box:
+    with pytest.raises(W2VError, match="was changed while it was read"), open_safetensors(path) as box:
         os.truncate(path, path.stat().st_size - 100_000)
         with pytest.raises(W2VError, match="the file ends inside the tensor vectors"):
             box.array("vectors")

@@ -463,6 +463,47 @@ def test_a_run_with_several_outputs_can_be_resumed_after_a_forced_start_without_
     assert (code, "resumed" in said) == (0, True), said
 
 
+def test_a_damaged_checkpoint_does_not_take_the_one_before_along(w2vtrain, stopped, monkeypatch):
+    """The run is stopped again while it reads."""
+
+    def stops(*_, **__):
+        raise Stopped("stopped")
+
+    (newest,) = stopped.glob("ckpt-*")
+    newest.with_name("ckpt-000009.safetensors").write_bytes(newest.read_bytes()[:-50])
+    with monkeypatch.context() as patch:
+        patch.setattr("w2vtrain.commands.fit_run.train", stops)
+        assert w2vtrain("resume", "v.bin.run")[0] == Stopped.exit_code
+    code, said = w2vtrain("resume", "v.bin.run")
+    assert (code, "resumed" in said) == (0, True), said
+
+
+@pytest.mark.parametrize("lost", ["", CONFIG])
+def test_a_run_folder_that_is_deleted_during_the_run_is_created_again(w2vtrain, stop, tmp_path, monkeypatch, lost):
+    """Whether the run then stops and is resumed, or ends."""
+    train = stopping(2)
+
+    def deleting(plan, run, **about):
+        def pause(snapshot, milestone=False, pause=run.pause):
+            if (run.folder / CONFIG).exists():
+                (run.folder / lost).unlink() if lost else shutil.rmtree(run.folder)
+            pause(snapshot, milestone)
+
+        run.pause = pause
+        return train(plan, run, **about)
+
+    monkeypatch.setattr("w2vtrain.commands.fit_run.train", deleting)
+    first_lines(60, tmp_path / "text.txt")
+    words = ["fit", "text.txt", "-o", "v.bin", *SMALL]
+    code, said = w2vtrain(*words)
+    assert code == Stopped.exit_code, said
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    code, said = w2vtrain(*words)
+    assert (code, "resumed" in said) == (0, True), said
+    assert sorted(path.name for path in tmp_path.glob("v.*")) == ["v.bin", "v.bin.json"]
+
+
 def test_a_run_whose_log_has_gone_is_complete_nevertheless(w2vtrain, stopped, tmp_path, monkeypatch):
     """The run was killed after it had written all results; the same command with another log reports that."""
     words = ["fit", "text.txt", "-o", "v.bin", *SMALL]

@@ -3,6 +3,7 @@
 KeyedVectors adds the queries. What reads and writes files without keys is in formats/.
 """
 
+import re
 import warnings
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,6 +37,8 @@ from w2vtrain.system.compression import packed_write
 Key = str | int
 """A key or, if no key equals it, an index. Keys are normally strings."""
 SINGLE = (str, int, np.integer)
+NOT_UTF8 = re.compile("[\ud800-\udfff]")
+"""What Python makes of bytes that are not UTF-8, in arguments and in what is read."""
 Extras = Mapping[str, ArrayLike] | Iterable[tuple[str, ArrayLike]]
 
 
@@ -198,6 +201,8 @@ class KeyedRows:
         def similar() -> str:
             if f'"{key}"' in self.key_to_index:
                 return "; the words of these vectors are in quotes: remove all quotes from the file"
+            if isinstance(key, str) and NOT_UTF8.search(key):
+                return "; it is not UTF-8: convert the words with iconv"
             close = ", ".join(map(repr, close_words(self.index_to_key, key))) if isinstance(key, str) else ""
             return f"; similar words: {close}" if close else ""
 
@@ -333,7 +338,8 @@ class KeyedRows:
 
     def _composed(self, key: Any) -> Vector | None:
         """Return the vector (d,) that n-grams give to an unknown key, or None."""
-        ngrams = self._fitting_ngrams() if isinstance(key, str) else None
+        is_text = isinstance(key, str) and not NOT_UTF8.search(key)  # its n-grams would be those of another word
+        ngrams = self._fitting_ngrams() if is_text else None
         vector = None if ngrams is None else ngrams.vector(key)
         return None if vector is None else vector.astype(self.vectors.dtype, copy=False)
 

@@ -5,6 +5,7 @@ embeddings/model.py saves models. Keys and attributes that are objects are store
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InputMissing, InvalidType, MalformedFile, shown
+from w2vtrain.errors import DataError, InputMissing, InvalidType, InvalidValue, MalformedFile, shown
 from w2vtrain.formats.safetensors import (
     SafetensorsFile,
     decode_words,
@@ -214,11 +215,14 @@ def save_keys(
 ) -> None:  # fmt: skip
     """Write keys, their vectors, which may be a strided view, and their attributes, completely or not at all.
 
-    Raise InvalidType if JSON cannot represent a key or an attribute, OutputError if the file cannot be created and
-    WriteError if it cannot be written.
+    Raise InvalidType if JSON cannot represent a key or an attribute, InvalidValue if a key occurs twice, OutputError if
+    the file cannot be created and WriteError if it cannot be written.
     """
     if strange := [key for key in keys if not isinstance(key, str | int | np.integer) or isinstance(key, bool)]:
         raise InvalidType(f"{path}: the key {strange[0]!r} is neither a string nor an integer, so it cannot be saved")
+    if len(set(keys)) < len(keys):
+        twice = next(key for key, count in Counter(keys).items() if count > 1)
+        raise InvalidValue(f"{path}: the key {twice!r} occurs twice: keys must be distinct")
     tensors = {"vectors": vectors, "keys": _json_tensor(keys)}
     for name, values in attributes.items():
         if values.dtype.kind != "O":

@@ -113,6 +113,14 @@ class CheckpointedRun(Run):
     def claim(self, target: Path, temporary: Path, grows: bool = False) -> None:
         with answering(temporary):
             self.config.written[str(target)] = identity(temporary)[: 1 if grows else None]
+        self._write_config()
+
+    def _write_config(self) -> None:
+        """Write config.json, also if the folder was deleted, as by a script that cleans up."""
+        if not self.folder.exists():
+            with suppress(OSError):  # which writing reports
+                self.folder.mkdir(0o775)
+                self.warn(f"{self.folder}: was deleted during the run: it is created again")
         write_config(self.folder, self.config)
 
     def owns(self, path: str) -> bool:
@@ -176,7 +184,7 @@ class CheckpointedRun(Run):
     def begin_outputs(self, complete: bool) -> None:
         """Write config.json. Checkpoints of another run, and damaged ones, stay until `keep`: the text may be empty."""
         self.config.complete = complete
-        self.config.discards = any(number > self.number for number in checkpoint_file.numbers(self.folder))
+        self.config.discards = not self.number and bool(checkpoint_file.numbers(self.folder))
         write_config(self.folder, self.config)
 
     def end_outputs(self) -> None:
@@ -209,10 +217,10 @@ class CheckpointedRun(Run):
 
     def keep(self, vocabulary: Vocabulary) -> None:
         """Keep the words. First delete checkpoints of another run, and damaged ones: new ones will get their names."""
+        for number in checkpoint_file.numbers(self.folder):
+            if number > self.number:
+                checkpoint_file.remove(self.folder, number)
         if self.config.discards:
-            for number in checkpoint_file.numbers(self.folder):
-                if number > self.number:
-                    checkpoint_file.remove(self.folder, number)
             self.config.discards = False
             write_config(self.folder, self.config)
         path = self.folder / VOCABULARY
@@ -246,6 +254,7 @@ class CheckpointedRun(Run):
         except (WriteError, OutputError):
             self.unsaved = self.unsaved or self.behind
         if self.unsaved:
+            self._heal()
             self.number += 1
             checkpoint_file.write(self.folder, self.number, self.id, *self.unsaved())
             self.last, self.unsaved = time.monotonic(), None
@@ -256,6 +265,7 @@ class CheckpointedRun(Run):
             self.save()
             return
         self.writer.wait()
+        self._heal()
         self.number += 1
         number, copies = self.number, {name: array.copy() for name, array in arrays.items()}
         self.last, self.behind, self.unsaved = time.monotonic(), self.unsaved, None
@@ -263,6 +273,11 @@ class CheckpointedRun(Run):
             f"{self.folder}, checkpoint {number}",
             lambda: checkpoint_file.write(self.folder, number, self.id, saved, copies),
         )
+
+    def _heal(self) -> None:
+        """Write config.json again if it was deleted: nothing could be resumed without it."""
+        if not (self.folder / CONFIG).exists():
+            self._write_config()
 
     def is_needed(self) -> bool:
         if self.writer.busy or checkpoint_file.numbers(self.folder):

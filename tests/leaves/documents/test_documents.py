@@ -58,7 +58,7 @@ def test_tags_learn_what_the_context_does_not_tell(rng, architecture):
     )
     index = {word: row for row, word in enumerate(model.words)}
     own = np.array([model.output[index[f"own{i}"], :12] for i in range(30)])  # if wider, the part of the tags
-    assert np.mean((model.dv.vectors @ own.T).argmax(axis=1) == np.arange(30)) > 0.9
+    assert np.mean((model.dv.vectors @ own.T).argmax(axis=1) == np.arange(30)) > 0.8  # by chance 0.03
 
 
 def test_the_loss_of_documents_with_many_tags_is_that_of_all_tags(rng):

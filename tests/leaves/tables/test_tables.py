@@ -467,6 +467,16 @@ def test_a_column_of_a_frame_may_have_a_number_as_its_name():
     assert read(column_of(frame, "1")) == read(column_of(pandas.Series(TEXTS)))
 
 
+@pytest.mark.parametrize("lists", [False, True])
+def test_a_tag_that_is_not_utf8_is_refused(tmp_path, lists):
+    """Repaired, two tags could be the same."""
+    path, tags = tmp_path / "t.parquet", [b"M\xfcller", b"M\xf8ller"]
+    column = pa.array([[tag] for tag in tags] if lists else tags)
+    parquet.write_table(pa.table({"text": ["a b", "b a"], "name": column}), path)
+    with pytest.raises(DataError, match=r"the tag b'M\\xfcller' is not UTF-8: convert the file"):
+        w2vtrain.train(w2vtrain.Documents(path, "name"), column="text", min_count=1)
+
+
 def test_tags_of_several_types_are_refused_with_what_to_do():
     frame = pandas.DataFrame({"text": ["a b"] * 3, "tag": [1, "x", "y"]})
     with pytest.raises(TokenError, match=r"the DataFrame: a column has values of several types: .* astype\(str\)"):

@@ -172,8 +172,19 @@ class Documents:
                 f" {lines:,}: pass what does not change and can be read again, such as a table instead of its reader"
             )
         if getattr(column, "lists", False):  # a token per tag
-            return (tags_of(column.words_of(row.split())) for row in rows)
-        return (tags_of([row]) for row in rows)
+            return (self._tags_of(column.words_of(row.split())) for row in rows)
+        return (self._tags_of([row]) for row in rows)
+
+    def _tags_of(self, names: Sequence[bytes]) -> list[str]:
+        """Return the tags in a row of a table, without white space, which files of vectors could not have.
+
+        Raise DataError for one that is not UTF-8: two such tags could be the same if they were repaired.
+        """
+        try:
+            tags = ["_".join(name.decode().split()) for name in names]
+        except UnicodeDecodeError as error:
+            raise DataError(f"{self.name}: the tag {error.object[:80]!r} is not UTF-8: convert the file") from error
+        return [tag for tag in tags if tag]
 
     def read(self) -> Blocks:
         """Start a pass over the text."""
@@ -223,12 +234,6 @@ def _tag(tag: Any, index: int) -> str | int:
     if isinstance(tag, int | np.integer):
         return int(tag)
     raise TokenError(f"document {index}: its tag {shown(tag)} must be a string or a whole number")
-
-
-def tags_of(names: Sequence[bytes]) -> list[str]:
-    """Return the tags in a row of a table, without white space, which files of vectors could not have."""
-    tags = ["_".join(name.decode(errors="replace").split()) for name in names]
-    return [tag for tag in tags if tag]
 
 
 def rows_of(tags: Iterable[Sequence[str | int]], words: int) -> tuple[list[str], Tags]:

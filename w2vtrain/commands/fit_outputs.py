@@ -5,7 +5,7 @@ fit_request.py lists these files. Their sizes are estimated here, too.
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,11 +82,13 @@ def locked_outputs(request: FitRequest, run: Run, complete: bool) -> Iterator[No
         yield
         done = True
     finally:
-        remove = done or not run.is_needed() or run.gives_way()
+        given_way = not done and run.give_way()
+        remove = done or given_way or not run.is_needed()
         for lock in held:
             lock.release(remove)
-            if run.gives_way() and (other := before[lock.path]):
-                Lock(lock.path, lock.protected, other).release()
+            if given_way and (other := before[lock.path]):
+                with suppress(OutputError):  # somebody else has locked it meanwhile
+                    Lock(lock.path, lock.protected, other).release()
 
 
 def write_results(

@@ -6,7 +6,7 @@ KeyedVectors adds the queries. What reads and writes files without keys is in fo
 import re
 import warnings
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
@@ -58,8 +58,8 @@ def builtin_errors() -> Iterator[None]:
 class KeyedRows:
     """The keys, vectors and attributes of `KeyedVectors`, which documents them."""
 
-    _former: tuple[list[Any], dict[str, Any]] | None = None
-    """The keys before others were assigned, and their attributes, until `_move_attributes` has moved these."""
+    _former: Sequence[Any] = ()
+    """The keys before fewer were assigned, until `_move_attributes` has moved their attributes along."""
 
     def __init__(
         self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: str | None = None
@@ -129,11 +129,10 @@ class KeyedRows:
         def __setattr__(self, name: str, value: Any) -> None:
             """If other vectors are assigned, follow their size and forget norms; rows that are added are not locked.
 
-            If other keys are assigned, remember whose attributes there are: `allocate_vecattrs` moves them along.
+            If fewer keys are assigned, remember the old ones: `allocate_vecattrs` moves their attributes along.
             """
-            is_new = name == "index_to_key" and value is not getattr(self, name, value)
-            if is_new and self.expandos and not self._former:
-                self._former = list(self.index_to_key), dict(self.expandos)
+            if name == "index_to_key" and isinstance(value, Sized) and len(value) < len(getattr(self, name, ())):
+                self._former = self._former or list(self.index_to_key)
             if name == "vectors":
                 self.norms, old = None, len(getattr(self, name, ()))
                 if np.ndim(value) == 2:
@@ -251,7 +250,7 @@ class KeyedRows:
         if attr not in self.expandos:
             known = ", ".join(self.expandos) or "none"
             raise MissingKey(f"there is no attribute {attr!r}: the attributes are {known}")
-        if self._former or len(self.expandos[attr]) != len(self):
+        if len(self.expandos[attr]) != len(self):
             self.allocate_vecattrs([attr])
         return self.expandos[attr][index]
 
@@ -302,16 +301,14 @@ class KeyedRows:
             self.expandos[name] = old if len(old) == len(self) else _rows(old, len(self))
 
     def _move_attributes(self) -> None:
-        """Give the keys that were assigned the attributes that they had before, except those assigned since then."""
-        if not self._former:
-            return
-        (keys, attributes), self._former = self._former, None
-        row_of = {key: row for row, key in enumerate(keys)}
-        if row_of.keys() >= set(self.index_to_key):
+        """Keep of the attributes of all keys those of the fewer keys that were assigned, in their order."""
+        former, self._former = self._former, ()
+        row_of = {key: row for row, key in enumerate(former)}
+        if len(former) > len(self) and row_of.keys() >= set(self.index_to_key):
             rows = [row_of[key] for key in self.index_to_key]
-            same = [name for name, values in attributes.items() if self.expandos.get(name) is values]
-            taken = {name: np.asarray(attributes[name])[rows] for name in same if len(attributes[name]) == len(keys)}
-            self.expandos |= taken
+            moving = {name for name, values in self.expandos.items() if len(values) == len(former)}
+            taken = {name: np.asarray(self.expandos[name])[rows] for name in moving}
+            self.expandos = self.expandos | taken
 
     # Vectors of keys.
 

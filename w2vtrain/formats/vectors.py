@@ -160,13 +160,14 @@ class Output:
         """
 
         def take(target: Path, temporary: Path) -> None:
-            for beside in formats()[self.form].beside(self.path):
-                try:
-                    resolved(beside).unlink(missing_ok=True)
-                except OSError as error:
-                    raise not_created(beside, error) from error
             if claim is not None:
                 claim(target, temporary)
+            for beside in map(resolved, formats()[self.form].beside(self.path)):
+                try:
+                    if beside.is_file():
+                        beside.unlink()
+                except OSError as error:
+                    raise not_created(beside, error) from error
 
         return take
 

@@ -216,10 +216,15 @@ def temporary_pattern(name: str, kinds: str = "tmp") -> str:
 def restore(target: Path) -> None:
     """Give a folder its name back that it had until a process of this host was killed while it replaced the folder."""
     pattern = re.compile(temporary_pattern(target.name, "old"))
-    for entry in os.scandir(target.parent):
-        parts = pattern.fullmatch(entry.name)
-        if parts and parts[2] == _host() and not process_exists(int(parts[1])) and not target.exists():
-            Path(entry.path).rename(target)
+    with suppress(OSError):
+        for entry in os.scandir(target.parent):
+            parts = pattern.fullmatch(entry.name)
+            if not parts or parts[2] != _host() or process_exists(int(parts[1])):
+                continue
+            if target.exists():
+                shutil.rmtree(entry.path, ignore_errors=True)
+            elif entry.is_dir(follow_symlinks=False):
+                Path(entry.path).rename(target)
 
 
 def _host() -> str:

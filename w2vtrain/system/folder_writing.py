@@ -23,8 +23,7 @@ def check_folder(path: str | Path, force: bool, ours: Ours) -> Path:
         if Path(path).is_symlink():
             raise OutputError(f"{path} is a symbolic link: name the folder itself")
         target = resolved(path)
-        if target.parent.is_dir():
-            restore(target)
+        restore(target)
         if target.exists():
             if not target.is_dir():
                 raise OutputError(f"{path} is a file, and this format is a folder: choose another name")

@@ -95,8 +95,6 @@ class CheckpointedRun(Run):
                         raise Diverged(f"{error}, with {spelled('force', True)} to start over") from error
                     if isinstance(error, DataError) and self._config:
                         self.remove_shared()
-                    if isinstance(error, Exception) and self.before and self.gives_way():
-                        write_config(self.folder, self.before)
                 finally:  # spare a folder that `read` refused
                     if self.is_new and self.folder.exists() and not self.is_needed():
                         self.finish()
@@ -286,8 +284,13 @@ class CheckpointedRun(Run):
             return True
         return self._config is not None and (self.shared.exists() or self._config.owns_any())
 
-    def gives_way(self) -> bool:
-        return self._config is not None and self._config.discards and not self.stop_requested
+    def give_way(self) -> bool:
+        if not self.before or not self.config.discards or self.stop_requested:
+            return False
+        with suppress(W2VError):
+            write_config(self.folder, self.before)
+            return True
+        return False
 
     def settle(self, timeout: float | None = None) -> None:
         """Wait at most `timeout` seconds for the checkpoint that is being written. Ignore its error."""

@@ -83,8 +83,11 @@ class Run:
         """Return whether the run can be resumed, or its folder is the only record of files that it wrote."""
         return False
 
-    def gives_way(self) -> bool:
-        """Return whether the folder belongs to another run again, whose checkpoints it has, if this one ends now."""
+    def give_way(self) -> bool:
+        """Give the folder back to the run that this one was to discard, if that still has its checkpoints.
+
+        Return whether it was. A run that was asked to stop keeps the folder, and can be resumed.
+        """
         return False
 
     def begin_outputs(self, complete: bool) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest

@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from w2vtrain.errors import DataError, InputMissing
@@ -170,6 +170,7 @@ def test_words_without_a_class_and_empty_or_missing_files_are_reported(tmp_path)
 @example(b"\xef\xbb\xbf\na\x00 1")
 def test_any_bytes_are_classes_or_an_error_of_one_line(tmp_path_factory, data):
     """An independent reading: lines of two fields, distinct words, UTF-8."""
+    assume(not data.startswith(b"PK"))  # as a zip archive does
     file = written(tmp_path_factory.getbasetemp(), data)
     lines = data.split(b"\n")
     lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")

@@ -115,8 +115,8 @@ class CheckpointedRun(Run):
 
     def _write_config(self) -> None:
         """Write config.json, also if the folder was deleted, as by a script that cleans up."""
-        if not self.folder.exists():
-            with suppress(OSError):  # which writing reports
+        with suppress(OSError):  # which writing reports
+            if not self.folder.exists():
                 self.folder.mkdir(0o775)
                 self.warn(f"{self.folder}: was deleted during the run: it is created again")
         write_config(self.folder, self.config)
@@ -218,7 +218,7 @@ class CheckpointedRun(Run):
         for number in checkpoint_file.numbers(self.folder):
             if number > self.number:
                 checkpoint_file.remove(self.folder, number)
-        if self.config.discards:
+        if self._config and self._config.discards:
             self.config.discards = False
             write_config(self.folder, self.config)
         path = self.folder / VOCABULARY
@@ -274,7 +274,9 @@ class CheckpointedRun(Run):
 
     def _heal(self) -> None:
         """Write config.json again if it was deleted: nothing could be resumed without it."""
-        if not (self.folder / CONFIG).exists():
+        with answering(self.folder):
+            is_lost = self._config is not None and not (self.folder / CONFIG).exists()
+        if is_lost:
             self._write_config()
 
     def is_needed(self) -> bool:

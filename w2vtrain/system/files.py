@@ -208,9 +208,9 @@ def temporary_name(target: Path, kind: str = "tmp") -> Path:
     return target.with_name(f".{target.name}.{kind}-{os.getpid()}-{_host()}{secrets.token_hex(4)}")
 
 
-def temporary_pattern(name: str, kinds: str = "tmp") -> str:
+def temporary_pattern(name: str, kind: str = "tmp") -> str:
     """Return a pattern of all names that `temporary_name` gives for a name; group 1: the process, 2: its host."""
-    return rf"\.{re.escape(name)}\.{kinds}-(\d{{1,9}})-([0-9a-f]{{8}})[0-9a-f]{{8}}"
+    return rf"\.{re.escape(name)}\.{kind}-(\d{{1,9}})-([0-9a-f]{{8}})[0-9a-f]{{8}}"
 
 
 def restore(target: Path) -> None:

@@ -42,7 +42,7 @@ class CallbackAny2Vec:
         """Do something after the last epoch."""
 
 
-METHODS = ("on_train_begin", "on_epoch_begin", "on_epoch_end", "on_train_end")
+METHODS = [name for name in vars(CallbackAny2Vec) if name.startswith("on_")]
 
 
 def listed(callbacks: Any) -> tuple[Any, ...]:

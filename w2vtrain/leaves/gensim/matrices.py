@@ -47,6 +47,7 @@ class Matrices:
     """
 
     kept: tuple[Settings, WindowEngine, tuple[Float32, Float32, Float32]] | None = None
+    """The engine of the last call of `train` for a tiny text, its settings, and its matrices, for `readopt`."""
 
     def __init__(
         self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None, keys: list[Any],
@@ -118,8 +119,9 @@ class Matrices:
         if kept is None or kept[0] != settings:
             return None
         vectors, nodes, words = kept[2]
-        are_views = wv.vectors is vectors and (self.words is None or self.words is words)
-        if not (are_views or not self.is_in_order) or not (self.nodes is None or self.nodes is nodes):
+        has_nodes = self.nodes is None or self.nodes is nodes
+        has_words = wv.vectors is vectors and (self.words is None or self.words is words)
+        if not has_nodes or (self.is_in_order and not has_words):  # in another order, those of words are copies
             return None
         self._trained = kept[2]
         self.give_back(wv)

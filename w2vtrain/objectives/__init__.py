@@ -10,6 +10,7 @@ heading that the optional attribute `GROUP` selects.
 import difflib
 import inspect
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,12 @@ def objective_defaults(name: str) -> dict[str, dict[str, Any]]:
 
 def option_defaults(name: str) -> Options:
     """Return the options of an objective with their defaults: the keyword arguments of its `build`."""
-    parameters = inspect.signature(objective_class(name).build).parameters.values()
+    return dict(_option_defaults(objective_class(name)))
+
+
+@cache
+def _option_defaults(cls: Any) -> Options:
+    parameters = inspect.signature(cls.build).parameters.values()
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 

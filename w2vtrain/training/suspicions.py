@@ -60,7 +60,7 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     name: the name of the corpus in the warnings. This never fails, and takes time linear in the sample's size.
     """
     lines = [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]  # the last line may be cut
-    form = _markup(sample) or _json(sample, lines) or _numbers(sample, lines) or _table(sample)
+    form = _markup(sample) or _json(sample, lines) or _numbers(sample, lines) or _table(sample, lines)
     return [f"{name} looks like {description}" for description in filter(None, [form, *unsegmented(sample)])]
 
 
@@ -121,8 +121,10 @@ def _numbers(sample: bytes, lines: list[bytes]) -> str | None:
     return None
 
 
-def _table(sample: bytes) -> str | None:
+def _table(sample: bytes, lines: list[bytes]) -> str | None:
     """Describe a table: most lines have the same number of separators, which are not used as in prose."""
+    if len(lines) < MIN_TABLE_LINES:
+        return None
     unquoted = _QUOTED.sub(b'" "', sample)
     lines = [line for line in unquoted.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]
     for mark, marks in SEPARATORS.items():

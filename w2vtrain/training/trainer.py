@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -406,6 +406,6 @@ class Trainer:
             input=weights.input,
             output=weights.output,
             arrays=weights.arrays | self.ids.arrays(),
-            settings=asdict(self.settings),
+            settings={**vars(self.settings), "options": dict(self.settings.options)},
             record=self.record.finished(self.ids, self.state, parameters, vectors, blend.share, best_epoch),
         )

@@ -190,8 +190,10 @@ class Learner:
             epoch=self.on_epoch,
             ready=self.on_ready,
         )
+        inputs = Inputs(source, encoded=encoded)
         try:
-            train(Plan.of(Inputs(source, encoded=encoded), settings), events=events, make=self.make)
+            inputs.check(settings)  # `settings_for` has checked all else that `Plan.of` would
+            train(Plan(inputs, settings), events=events, make=self.make)
         except NothingLearned as error:
             logger.warning("nothing was learned: %s", error)
         except Diverged as error:

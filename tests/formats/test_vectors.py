@@ -20,7 +20,7 @@ from packing import PACK
 from word_vectors import in_gensim
 
 from w2vtrain.embeddings.model import Model, save_model
-from w2vtrain.errors import DataError, UsageError, WriteError
+from w2vtrain.errors import DataError, InvalidType, UsageError, WriteError
 from w2vtrain.formats import vector_formats
 from w2vtrain.formats.describe import describe
 from w2vtrain.formats.safetensors import open_safetensors
@@ -488,6 +488,14 @@ def test_matrices_of_any_memory_layout_are_written(tmp_path, format, layout):
 @each_format
 def test_words_that_could_not_be_read_back_are_not_written(tmp_path, format, words, message):
     with pytest.raises(DataError, match=message):
+        write_vectors(tmp_path / "v", words, np.ones((len(words), 2), "f4"), format)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("words", "said"), [([7, 8], "0 is 7"), (["a", None], "1 is None"), ([b"a"], "0 is b'a'")])
+@each_format
+def test_words_that_are_no_strings_are_refused(tmp_path, format, words, said):
+    with pytest.raises(InvalidType, match=rf"word {said}: words must be str: pass \[str\(word\) for word in words\]"):
         write_vectors(tmp_path / "v", words, np.ones((len(words), 2), "f4"), format)
     assert not list(tmp_path.iterdir())
 

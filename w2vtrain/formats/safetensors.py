@@ -15,7 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from w2vtrain.errors import DataError, InputMissing, UsageError, reason
+from w2vtrain.errors import DataError, InputMissing, InvalidType, UsageError, reason, shown
 from w2vtrain.system.files import Claim, atomic_write
 from w2vtrain.system.reading import regular_size, unchanged
 
@@ -69,12 +69,17 @@ def encode_words(words: Sequence[str], where: str | Path, spaces: bool = False) 
     """Return the words joined by newlines, encoded as UTF-8.
 
     spaces: allow all ASCII white space except newlines. Raise DataError for a word that is empty, contains other white
-    space, cannot be encoded or occurs twice. The message starts with `where`.
+    space, cannot be encoded or occurs twice, InvalidType for one that is no string. The message starts with `where`.
     """
     try:
         data = "\n".join(words).encode()
     except UnicodeEncodeError as error:
         raise DataError(f"{where}: a word contains an unpaired surrogate, which is not valid UTF-8: {error}") from error
+    except TypeError:
+        index, other = next((i, word) for i, word in enumerate(words) if not isinstance(word, str))
+        raise InvalidType(
+            f"{where}: word {index} is {shown(other)}: words must be str: pass [str(word) for word in words]"
+        ) from None
     # Search the joined text once, not each word: only the newlines between words may match.
     forbidden, name = (NEWLINE, "a newline") if spaces else (ASCII_SPACE, "white space")
     if len(forbidden.findall(data)) != max(0, len(words) - 1) or (words and not all(words)):

@@ -259,7 +259,7 @@ def write_vectors(
     Raises
     ------
     UsageError
-        If the format is unknown or does not have this dtype, or the shapes do not match.
+        If the format is unknown or does not have this dtype, the shapes do not match, or a word is no string.
     ConfigError
         If the format needs a package that is not installed.
     DataError

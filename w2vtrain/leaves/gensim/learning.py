@@ -192,7 +192,7 @@ class Learner:
         )
         inputs = Inputs(source, encoded=encoded)
         try:
-            inputs.check(settings)  # `settings_for` has checked all else that `Plan.of` would
+            inputs.check(settings)  # the rest of what `Plan.of` checks was checked with the model's parameters
             train(Plan(inputs, settings), events=events, make=self.make)
         except NothingLearned as error:
             logger.warning("nothing was learned: %s", error)

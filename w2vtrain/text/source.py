@@ -117,12 +117,12 @@ class Frame:
     data: Any
 
 
-@runtime_checkable
-class HasSource(Protocol):
-    """Sentences that know how to be read faster than by iterating over them, such as those of `LineSentence`.
+class HasSource:
+    """Base class of sentences that know how to be read faster than by iterating over them, as `LineSentence` does.
 
     The words and sentences are the same either way.
     """
 
     def as_source(self, max_sentence: int) -> Source:
         """Return a source. max_sentence: the maximum number of tokens per sentence with which it will be encoded."""
+        raise NotImplementedError

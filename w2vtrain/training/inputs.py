@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,9 +132,8 @@ class Generated(EncodedCorpus):
         raise NotImplementedError
 
 
-@runtime_checkable
-class Generator(Protocol):
-    """A source that makes the ids to train on itself. As any source, it can also be read as text.
+class Generator:
+    """Base class of sources that make the ids to train on themselves. As any source, they can also be read as text.
 
     rate_factor: what the default learning rate for text is multiplied with; architecture: the default one of a source
     of documents, None for others.
@@ -145,11 +144,13 @@ class Generator(Protocol):
 
     def check(self, inputs: "Inputs", settings: Settings) -> None:
         """Raise ConfigError for other inputs, and for settings, that do not fit or have no effect."""
+        raise NotImplementedError
 
     def generated(
         self, settings: Settings, folder: Path | None = None, progress: OnRead | None = None
     ) -> EncodedCorpus:
         """Return the corpus, with its vocabulary. folder, progress: see `encoded.read`, whose errors it raises."""
+        raise NotImplementedError
 
 
 def sources_of(texts: Texts) -> Sources:
@@ -163,7 +164,7 @@ def sources_of(texts: Texts) -> Sources:
         texts = [texts]
     if not isinstance(texts, list | tuple) and is_there("frames") and (frames := leaf("frames")).is_frame(texts):
         return Sentences(texts) if frames.needs_no_pyarrow(texts) else Frame(texts)  # type: ignore[arg-type]
-    if isinstance(texts, Generator | Source | HasSource):  # in this order: looking for a source's size opens files
+    if isinstance(texts, Generator | HasSource | Source):  # in this order: looking for a source's size opens files
         return texts  # type: ignore[return-value]
     if instead := _instead(texts):
         raise TokenError(f"the {type(texts).__name__}: pass {instead}")
@@ -222,7 +223,7 @@ def _source_of(sources: Sources, settings: Settings, *rows: bool) -> Source:
     options = settings.tokenizer, settings.encoding_errors, settings.allow_nul
     if isinstance(sources, Frame):
         return leaf("frames").FrameColumn(sources, settings.column, *options, *rows)  # type: ignore[no-any-return]
-    if isinstance(sources, Source | HasSource):
+    if isinstance(sources, HasSource | Source):
         if settings.column is not None:
             raise UsageError(
                 f"{label('column')}: has no effect on lists of words; leave it out, or pass a data frame, such as"

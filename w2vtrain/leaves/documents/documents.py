@@ -20,7 +20,7 @@ from w2vtrain.text.counting import OnRead
 from w2vtrain.text.encoded import EncodedCorpus, Tags, read
 from w2vtrain.text.source import Blocks, File, Source
 from w2vtrain.text.token_lists import Sentences
-from w2vtrain.training.inputs import Inputs, Sources, corpus_of, sources_of
+from w2vtrain.training.inputs import Generator, Inputs, Sources, corpus_of, sources_of
 
 
 class TaggedDocument(NamedTuple):
@@ -73,7 +73,7 @@ class DocumentCorpus(EncodedCorpus):
         return value
 
 
-class Documents:
+class Documents(Generator):
     """Documents with tags: a corpus for `w2vtrain.train` with an architecture such as pv-dbow or pv-dm.
 
     Parameters

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from w2vtrain.errors import InputMissing, MissingFile, TokenError, UsageError, shown
-from w2vtrain.text.source import Source
+from w2vtrain.text.source import HasSource, Source
 from w2vtrain.text.text_files import Corpus, Reader
 from w2vtrain.text.token_lists import Sentences
 
@@ -46,7 +46,7 @@ class _UnbrokenReader(Reader):
             return b"\n"
 
 
-class _TextFiles:
+class _TextFiles(HasSource):
     """Base class of the readers, whose files training reads without iterating over their sentences, if it can."""
 
     _kind: type[Corpus] = Corpus

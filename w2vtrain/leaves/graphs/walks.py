@@ -31,7 +31,7 @@ from w2vtrain.text.source import BlocksInMemory, File
 from w2vtrain.text.text_files import Corpus
 from w2vtrain.text.token_lists import Sentences
 from w2vtrain.text.vocabulary import Vocabulary, by_count
-from w2vtrain.training.inputs import CHUNK_WORDS, Generated, Inputs
+from w2vtrain.training.inputs import CHUNK_WORDS, Generated, Generator, Inputs
 
 if TYPE_CHECKING:
     from w2vtrain.text.phrase_table import PhraseTable
@@ -151,7 +151,7 @@ class WalkCorpus(Generated):
         )
 
 
-class Walks:
+class Walks(Generator):
     """Random walks over a graph: a corpus for `w2vtrain.train`, in which nodes are words.
 
     Training generates the walks of a chunk when it trains on it, so none is stored, and each epoch has new walks. Every

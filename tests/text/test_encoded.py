@@ -291,7 +291,7 @@ def test_a_missing_folder_raises_an_output_error(tmp_path):
 def test_open_spools_are_closed_if_one_cannot_be_created(tmp_path, monkeypatch):
     made = []
 
-    def failing(folder):
+    def failing(folder, in_memory):
         if made:
             raise OutputError("injected")
         made.append(temporary(folder))

@@ -164,10 +164,14 @@ class WindowEngine(Engine):
         self.workers = [self._worker(thread, mine) for thread, mine in enumerate(own)]
 
     def restart(self, text: Chunks, schedule: Schedule) -> None:
-        """Train on another text with the same words. The weights stay as they are; no row may be hot."""
-        self.text, self.schedule = text, schedule
+        """Train on another text with the same words, on as many threads. The weights stay as they are.
+
+        No row may be hot. Every chunk seeds its threads' memory anew, which therefore also stays if it is long enough.
+        """
+        longest, self.text, self.schedule = self.text.longest_sentence, text, schedule
         self._measure()
-        self.use(self.objective)
+        if text.longest_sentence != longest:
+            self.use(self.objective)
 
     def _measure(self) -> None:
         """Set what follows from the text and the schedule, without any row locked."""

@@ -6,6 +6,7 @@ Each worker has its own hash table, numbers words independently, and takes the n
 memory holds one block per worker. `MergedWords` merges the tables of all workers at the end.
 """
 
+import io
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -103,7 +104,7 @@ class Worker:
         self.state = np.zeros(word_table.STATES, np.int64)
         self.totals = np.zeros(word_table.STATES, np.int64)
         self.out = np.empty(0, np.int32)
-        self.spool = temporary(folder) if folder else None
+        self.spool = temporary(folder, is_tiny) if folder else None
         self.spool_bytes = 0
         self.reading = threading.Lock()
 
@@ -252,14 +253,20 @@ class MergedWords:
         for other in tables[1:]:
             table, numbers = word_table.merge(other, table)
             self.numbers.append(numbers)
-        invalid = np.array(table.not_utf8(), np.int64)
-        mended = [word.decode("utf-8", source.errors).encode() for word in table.words(invalid)]
-        self._table, valid = word_table.merge(word_table.listed(mended), table)
+        self._table, self.invalid = table, 0
+        if (invalid := np.array(table.not_utf8(), np.int64)).size:
+            self._mend(invalid)
         self.counts = self._table.counts[: self._table.types]
-        self.invalid = int(self.counts[invalid].sum())
-        np.add.at(self.counts, valid, self.counts[invalid])
-        self.counts[invalid] = self.counts[[i for i, word in zip(valid, mended, strict=True) if not word]] = 0
         self.token_count = int(self.counts.sum())
+
+    def _mend(self, invalid: Int64) -> None:
+        """Merge the words with these numbers (n,), which are not UTF-8, with their decoded form."""
+        mended = [word.decode("utf-8", self._source.errors).encode() for word in self._table.words(invalid)]
+        self._table, valid = word_table.merge(word_table.listed(mended), self._table)
+        counts = self._table.counts
+        self.invalid = int(counts[invalid].sum())
+        np.add.at(counts, valid, counts[invalid])
+        counts[invalid] = counts[[i for i, word in zip(valid, mended, strict=True) if not word]] = 0
         merged = np.arange(self._table.types, dtype=np.int32)
         merged[invalid] = valid
         self.numbers = [merged[numbers] for numbers in self.numbers]
@@ -290,8 +297,10 @@ class MergedWords:
         return [ids[merged] for merged in self.numbers]
 
 
-def temporary(folder: Path | None) -> IO[bytes]:
-    """Create an unnamed file, which the operating system deletes when it is closed."""
+def temporary(folder: Path | None, in_memory: bool = False) -> IO[bytes]:
+    """Create an unnamed file, which the operating system deletes when it is closed; or one in memory."""
+    if in_memory:
+        return io.BytesIO()
     try:
         return tempfile.TemporaryFile(dir=folder, buffering=0)
     except OSError as error:

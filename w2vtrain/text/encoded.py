@@ -7,6 +7,7 @@ sentences, and written in the order of the source. `read` does the first step, a
 the two, the caller may choose the words.
 """
 
+import io
 import tempfile
 import threading
 import zlib
@@ -219,12 +220,13 @@ class Counted:
         """
         counting, name = self._counting, self._counting.source.name
         self.require_tokens()
-        with naming(counting.folder), temporary(counting.folder) as file:
+        with naming(counting.folder), temporary(counting.folder, not counting.threads) as file:
             written = self.append_to(file, vocabulary, max_sentence, numbered=numbered)
             stats, vocabulary, place = written.described(self.stats, vocabulary, sentence_end, name)
+            array = entries_of(file)
             if place is not None:
-                make_room(np.memmap(file, np.int32, "r+", shape=(written.entries,)), place)
-            array = np.memmap(file, np.int32, "r", shape=(written.entries,))
+                make_room(array, place)
+        array.flags.writeable = False
         return EncodedCorpus(array, vocabulary, written.words, stats, self.sample)
 
     def append_to(
@@ -319,6 +321,13 @@ def naming(folder: Path | None) -> Iterator[None]:
         is_shared = folder == Path(tempfile.gettempdir())  # not all commands have --cache-dir
         way = IN_PYTHON["cache_dir"] if is_shared else spelled("cache_dir")
         raise WriteError(f"{folder}: {error}; use {way} to name a folder with more free space") from error
+
+
+def entries_of(file: IO[bytes]) -> Int32:
+    """Return the entries (n,) int32 of a file that `temporary` created, as a view of it if it is on disk."""
+    if isinstance(file, io.BytesIO):
+        return np.frombuffer(bytearray(file.getvalue()), np.int32)
+    return np.memmap(file, np.int32, "r+")
 
 
 def make_room(ids: Int32, place: int) -> None:

@@ -28,6 +28,8 @@ def unsegmented(sample: bytes) -> list[str]:
     sample: the beginning of the text, in UTF-8 that may be cut anywhere or contain invalid bytes. This never fails, and
     takes time linear in its size.
     """
+    if sample.isascii():
+        return []
     text = sample.decode("utf-8", "ignore")
     enough = UNSEGMENTED_SHARE * sum(map(len, text.split()))
     return [

@@ -29,7 +29,7 @@ def chunk_order(seed: int, epoch: int, chunks: int, shuffle: bool = True) -> np.
 
     With `shuffle`, this is a permutation that depends only on (seed, epoch); without it, the order of the corpus.
     """
-    if not shuffle:
+    if not shuffle or chunks < 2:
         return np.arange(chunks, dtype=np.int64)
     return np.random.default_rng([seed, epoch]).permutation(chunks).astype(np.int64)
 

@@ -16,7 +16,7 @@ import orjson
 
 from w2vtrain.errors import W2VError, spelled
 from w2vtrain.formats.sniff import SNIFFED_BYTES, VOCABULARY_LINE, read_head, sniff_head
-from w2vtrain.formats.vector_formats.word2vec import row_values
+from w2vtrain.formats.vector_formats.word2vec import numbers_at_end, row_values
 from w2vtrain.probability.subsampling import keep_thresholds
 from w2vtrain.text.encoded import EncodedCorpus
 from w2vtrain.text.segmentation import unsegmented
@@ -59,7 +59,7 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     sample: the beginning of the text before tokenization, in UTF-8 that may be cut anywhere or contain invalid bytes;
     name: the name of the corpus in the warnings. This never fails, and takes time linear in the sample's size.
     """
-    lines = [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]  # the last line may be cut
+    lines = _lines(sample)
     form = _markup(sample) or _json(sample, lines) or _numbers(sample, lines) or _table(sample, lines)
     return [f"{name} looks like {description}" for description in filter(None, [form, *unsegmented(sample)])]
 
@@ -70,9 +70,14 @@ def results_among(files: Sequence[File]) -> list[str]:
     for file in files:
         with suppress(W2VError):
             head = read_head(file.path)[0] if file.size else b""
-            if said := _numbers(head, head.split(b"\n", EXAMINED_LINES)[:-1]):
+            if said := _numbers(head, _lines(head)):
                 found.append(f"{file.name} looks like {said}")
     return found
+
+
+def _lines(sample: bytes) -> list[bytes]:
+    """Return the first lines of a text that are not blank, without the last, which may be cut."""
+    return [line for line in sample.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]
 
 
 def _markup(sample: bytes) -> str | None:
@@ -105,6 +110,8 @@ def _is_record(line: bytes) -> bool:
 
 def _numbers(sample: bytes, lines: list[bytes]) -> str | None:
     """Describe a file of vectors or a vocabulary. The tests are stricter than `sniff_head`'s, which text may pass."""
+    if not lines or not numbers_at_end(lines[:2][-1].split()):  # the first line may be a header
+        return None
     sniffed = sniff_head(sample[:SNIFFED_BYTES], len(sample))
     if sniffed.kind == "vocabulary" and len(lines) >= MIN_VOCABULARY_LINES:
         words = {line.split()[0] for line in lines if VOCABULARY_LINE.fullmatch(line)}
@@ -126,7 +133,7 @@ def _table(sample: bytes, lines: list[bytes]) -> str | None:
     if len(lines) < MIN_TABLE_LINES:
         return None
     unquoted = _QUOTED.sub(b'" "', sample)
-    lines = [line for line in unquoted.split(b"\n", EXAMINED_LINES)[:-1] if line.strip()]
+    lines = _lines(unquoted)
     for mark, marks in SEPARATORS.items():
         (number, _), *_ = Counter(line.count(mark) for line in lines).most_common(1) or [(0, 0)]
         rows = [line for line in lines if line.count(mark) == number]

@@ -8,7 +8,7 @@ from w2vtrain.training.memory_and_disk import engine_that_fits
 
 
 def prepared(change: Callable[[Any], Any]) -> Callable[..., Engine]:
-    """Return what `train` takes as `make`: the usual engine, after `change` was called with it."""
+    """Return what `trained` takes as `make`: the usual engine, after `change` was called with it."""
 
     def make(*parts: Any) -> Engine:
         engine = engine_that_fits(*parts)

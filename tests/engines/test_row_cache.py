@@ -19,9 +19,9 @@ from w2vtrain.formats.subwords import Ngrams, Subwords
 from w2vtrain.kernels.rows import padded_rows
 from w2vtrain.objectives import objective_class, objectives
 from w2vtrain.probability.subsampling import keep_thresholds
+from w2vtrain.training import trainer
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
-from w2vtrain.training.trainer import train
 
 DIM, SIZE = 10, 12
 WORDS = ["apple", "apples", "ant", "ants", "bee", "bees", "bear", "bears", "ape", "apes", "bat", "bats"]
@@ -119,10 +119,8 @@ def trained(text, **about):
         **about,
     }  # fmt: skip
     before, settings = [], effective(validated(given))
-    model = train(
-        Plan.of(Inputs([text]), settings),
-        make=prepared(lambda engine: before.append(engine.state()["input"][:, :DIM].copy())),
-    )
+    make = prepared(lambda engine: before.append(engine.state()["input"][:, :DIM].copy()))
+    model = trainer.trained(Plan.of(Inputs([text]), settings), make=make).model()
     return model, before[0], model.arrays.get("input_rows", model.input)
 
 

@@ -21,7 +21,7 @@ from w2vtrain.training.epoch import chunk_order
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
 from w2vtrain.training.state import State
-from w2vtrain.training.trainer import train
+from w2vtrain.training.trainer import train, trained
 
 SMALL = {"vector_size": 20, "alpha": 0.05, "sample": 0.0, "epochs": 3, "min_count": 1, "window": 5, "threads": 1}
 
@@ -221,7 +221,7 @@ def test_every_chunk_is_learned_at_the_rate_of_its_position_in_the_run(rng, thre
         engine.train = watched
         engines.append(engine)
 
-    train(plan, make=prepared(watch))
+    trained(plan, make=prepared(watch))
     [engine], expected, before = engines, {}, 0
     words, schedule = engine.text.words, engine.schedule
     assert len(words) > 50

@@ -134,7 +134,7 @@ def test_the_loss_before_training_is_at_most_the_untrained_loss(sessions, object
     built = []
     model = train(sessions, objective=objective, alpha=1e-12, **SMALL)
     done = effective(Settings(objective=objective, alpha=1e-12, **SMALL))
-    trainer.train(
+    trainer.trained(
         Plan.of(Inputs(Sentences(sessions)), done), make=prepared(lambda engine: built.append(engine.objective))
     )
     loss, untrained = model.record["epochs"][0]["loss"], built[0].untrained_loss()
@@ -220,7 +220,7 @@ def extent_of(sentences, **settings):
     """Return the elements of a thread's working memory for context words, and for their scores."""
     found = []
     done = effective(Settings(**{**SMALL, **settings}))
-    trainer.train(
+    trainer.trained(
         Plan.of(Inputs(Sentences(sentences)), done), make=prepared(lambda engine: found.append(engine.workers[0][2]))
     )
     return found[0].context.size, found[0].logits.size

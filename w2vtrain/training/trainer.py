@@ -63,17 +63,33 @@ def train(
     ranks: Alone | None = None,
     clock: Clock | None = None,
     probe: Probe | None = None,
-    make: Callable[[Plan, Vocabulary, Chunks, int], Engine] = engine_that_fits,
 ) -> Model:
     """Train a model on text, as planned.
+
+    With held-out text, the model has the weights of the epoch that predicts it best. Its record says what was read and
+    learned, and how long it took. The arguments and errors are those of `trained`.
+    """
+    return trained(plan, run, events=events, ranks=ranks, clock=clock, probe=probe).model()
+
+
+def trained(
+    plan: Plan,
+    run: Run | None = None,
+    *,
+    events: Events | None = None,
+    ranks: Alone | None = None,
+    clock: Clock | None = None,
+    probe: Probe | None = None,
+    make: Callable[[Plan, Vocabulary, Chunks, int], Engine] = engine_that_fits,
+) -> "Trainer":
+    """Return what has trained on text, as planned.
 
     run: saves checkpoints, and training resumes from `run.checkpoint`; by default, nothing is saved. ranks: the
     processes that train together; clock: of the time limit, by default the clock on the wall; probe: looks at the
     weights during epochs. make: returns the engine with the weights to start from, for the same arguments as
     `engine_that_fits`; it may keep the views `engine.weights()`, which training updates.
 
-    With `plan.inputs.start`, the weights start from those of a model. With held-out text, the model has the weights of
-    the epoch that predicts it best. The model's record says what was read and learned, and how long it took.
+    With `plan.inputs.start`, the weights start from those of a model.
 
     All errors are subclasses of W2VError, except those that an iterable among the inputs raises; DataError is raised if
     there is no example to learn from.
@@ -93,7 +109,7 @@ def train(
         trainer.resume(corpus, inputs.start)
         run.keep(ids.vocabulary)
         trainer.train(given)
-    return ranks.finish(trainer.model())
+    return trainer
 
 
 def _read(plan: Plan, run: Run, ranks: Alone, events: Events, record: Record) -> tuple[Source, EncodedCorpus]:
@@ -387,7 +403,10 @@ class Trainer:
             raise
 
     def model(self) -> Model:
-        """Return the model: the best weights, or the last without held-out text, and the record of the run."""
+        """Return the model: the best weights, or the last without held-out text, and the record of the run.
+
+        The other ranks need not wait any longer.
+        """
         weights, vocabulary = self.early_stopping.chosen(self.engine.weights), self.ids.vocabulary
         objective, blend = self.engine.objective, self.engine.architecture.blend()
         blends = objective.blends(self.settings.architecture) and not self.engine.subwords
@@ -400,7 +419,7 @@ class Trainer:
         self.record.seconds["training"] = self.state.spent
         if self.early_stopping.text:
             self.record.seconds["scoring"] = self.early_stopping.seconds
-        return Model(
+        model = Model(
             words=vocabulary.words,
             counts=vocabulary.counts,
             input=weights.input,
@@ -409,3 +428,4 @@ class Trainer:
             settings={**vars(self.settings), "options": dict(self.settings.options)},
             record=self.record.finished(self.ids, self.state, parameters, vectors, blend.share, best_epoch),
         )
+        return self.ranks.finish(model)

@@ -42,7 +42,7 @@ class Costly:
         about = {"alpha": 0.1, "min_alpha": 0.0, "epochs": 1000, "threads": 1, "sample": 0, "min_count": 1}
         plan = Plan.of(Inputs(text), validated({**about, "vector_size": 8, "seconds": seconds, **settings}))
         clock = CpuClock(seconds)
-        return clock, trainer.train(plan, clock=clock, probe=probe, make=prepared(self.prepare)).record
+        return clock, trainer.trained(plan, clock=clock, probe=probe, make=prepared(self.prepare)).model().record
 
 
 def words_of(record):

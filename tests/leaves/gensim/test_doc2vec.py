@@ -16,9 +16,9 @@ from w2vtrain.leaves.documents.inference import Inference
 from w2vtrain.leaves.gensim.doc2vec import INTEGERS
 from w2vtrain.leaves.gensim.learning import settings_for
 from w2vtrain.text.text_files import Corpus
+from w2vtrain.training import trainer
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.trainer import train
 
 TOPICS = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
 RNG = np.random.default_rng(1)
@@ -82,7 +82,7 @@ def test_it_trains_as_train_does_from_the_same_rows(name, loss):
 
     settings = settings_for(model, 10, model.alpha, model.min_alpha, model.corpus_total_words)
     assert settings.architecture == name
-    expected = train(Plan.of(Inputs(w2vtrain.Documents(DOCUMENTS)), settings), make=prepared(prepare))
+    expected = trainer.trained(Plan.of(Inputs(w2vtrain.Documents(DOCUMENTS)), settings), make=prepared(prepare)).model()
     model.train(DOCUMENTS, total_examples=model.corpus_count, epochs=10)
     for tag in rows:
         assert model.dv[tag].tolist() == expected.dv[str(tag)].tolist()

@@ -17,7 +17,7 @@ from w2vtrain.leaves.gensim.learning import settings_for
 from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.trainer import train
+from w2vtrain.training.trainer import trained
 
 RNG = np.random.default_rng(2)
 ABOUT = {**SMALL, "bucket": 3000}
@@ -49,7 +49,7 @@ def test_it_trains_as_fit_does_from_the_same_rows(about):
         mine[len(rows["own"]) :, :8] = rows["ngrams"][picked]
 
     settings = settings_for(model, 3, model.alpha, model.min_alpha, model.corpus_total_words)
-    expected = train(Plan.of(Inputs(Sentences(SENTENCES)), settings), make=prepared(prepare))
+    expected = trained(Plan.of(Inputs(Sentences(SENTENCES)), settings), make=prepared(prepare)).model()
     model.train(SENTENCES, total_examples=model.corpus_count, epochs=3)
     for word in expected.words:
         np.testing.assert_allclose(model.wv[word], expected[word], atol=1e-6)

@@ -27,7 +27,7 @@ from w2vtrain.text.token_lists import Sentences
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.perplexity import perplexity
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.trainer import train
+from w2vtrain.training.trainer import trained
 
 LINES = ["red green blue yellow pink", "cat dog cow horse pig", "one two three four five"]
 RNG = np.random.default_rng(1)
@@ -73,7 +73,7 @@ def test_word2vec_trains_the_same_weights_as_train(options, same):
         "min_alpha": 1e-4,
     }
     settings |= same
-    theirs = train(Plan.of(Inputs(Sentences(SENTENCES)), validated(settings)), make=prepared(double))
+    theirs = trained(Plan.of(Inputs(Sentences(SENTENCES)), validated(settings)), make=prepared(double)).model()
     np.testing.assert_array_equal(mine.wv.vectors, theirs.input)
     np.testing.assert_array_equal(mine.to_model().output, theirs.output)
     losses = [epoch["loss"] * epoch["examples"] for epoch in theirs.record["epochs"]]
@@ -726,7 +726,7 @@ def test_ids_of_an_old_vocabulary_are_never_trained(model):
             mine.train(corpus, total_examples=900, epochs=1)
 
 
-@pytest.mark.parametrize("options", [{}, {"sg": 0}, {"hs": 1, "negative": 0}, {"hs": 1}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"sg": 0}, {"hs": 1, "negative": 0}, {"hs": 1}, {"window": 999}], ids=str)
 def test_a_call_for_a_tiny_text_learns_the_same_after_others(options):
     """Calls have the engine of the one before; a copy of the model has a new one."""
 
@@ -751,6 +751,15 @@ def test_a_call_for_a_tiny_text_learns_the_same_after_others(options):
         for name in ("syn1neg", "syn1"):
             np.testing.assert_array_equal(*(getattr(model, name, 0) for model in (mine, other)))
         np.testing.assert_array_equal(mine.wv.vectors, other.wv.vectors)
+
+
+def test_calls_for_parts_of_a_text_do_not_repeat_a_warning(caplog):
+    model = Word2Vec(SENTENCES, **{**SMALL, "sample": 0.01})
+    for sample, calls in ((0.01, 2), (0.02, 3)):
+        model.sample = sample
+        for _ in range(calls):
+            model.train(SENTENCES[:9], total_examples=9, epochs=1)
+    assert [text.split()[2] for text in caplog.messages if text.startswith("subsampling at")] == ["0.01", "0.02"]
 
 
 def set_vectors_aside(model):

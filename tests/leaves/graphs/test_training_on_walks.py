@@ -15,6 +15,7 @@ from w2vtrain.engines.window_engine import WindowEngine
 from w2vtrain.errors import ConfigError, CorpusChanged, DataError, Stopped
 from w2vtrain.leaves.graphs import walks as walks_module
 from w2vtrain.leaves.mpi.ranks import Ranks
+from w2vtrain.training import trainer
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
@@ -205,7 +206,7 @@ def test_ranks_train_on_each_chunk_once(tmp_path):
             engine.train = watched
 
         plan = Plan.of(Inputs(Walks(groups(), walk_length=20)), settings)
-        return train(plan, run=run, make=prepared(prepare), ranks=ranks)
+        return trainer.trained(plan, run=run, make=prepared(prepare), ranks=ranks).model()
 
     (tmp_path / "run").mkdir()
     models = run_ranks(2, rank)

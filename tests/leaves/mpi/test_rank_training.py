@@ -18,7 +18,7 @@ from w2vtrain.training.events import Events
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.run import Run
-from w2vtrain.training.trainer import train
+from w2vtrain.training.trainer import train, trained
 
 WORDS = 2000
 """Words per rank between two synchronizations: 2 chunks."""
@@ -77,7 +77,8 @@ class Ranks:
         try:
             inputs = Inputs([self.text])
             events = Events(epoch=lambda epoch, _: self.epochs.append((comm.rank, epoch)))
-            model = train(Plan.of(inputs, self.settings), events=events, run=run, make=prepared(prepare), ranks=ranks)
+            plan = Plan.of(inputs, self.settings)
+            model = trained(plan, events=events, run=run, make=prepared(prepare), ranks=ranks).model()
         except W2VError as error:
             told = ranks.tell(error)
             if not told:

@@ -5,6 +5,7 @@ The vocabulary is chosen elsewhere; nothing is read here.
 
 import logging
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.memory_and_disk import engine_that_fits
 from w2vtrain.training.plan import Plan, effective
 from w2vtrain.training.state import Epoch, Progress
-from w2vtrain.training.trainer import train
+from w2vtrain.training.trainer import trained
 
 logger = logging.getLogger(__name__)
 
@@ -67,10 +68,10 @@ def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total:
     is_whole = model.window == WHOLE_SENTENCE
     architecture, objective = method_of(model)
     shrinks = not is_whole and not architecture_class(architecture).fixed_positions()
+    options = (("negative", model.negative), ("ns_exponent", model.ns_exponent)) if model.negative else ()
     settings = {
         "architecture": architecture,
         "objective": objective,
-        "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
         "vector_size": model.vector_size,
         "window": model.window if is_whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
         "shrink_windows": bool(model.shrink_windows) and shrinks,
@@ -84,9 +85,15 @@ def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total:
         "threads": model.threads(),
     }
     try:
-        return effective(validated(settings | model.subword_settings()))
+        return _settings(options, **settings, **model.subword_settings())
     except ConfigError as error:
         raise InvalidSettings(str(error)) from None
+
+
+@lru_cache(1, typed=True)
+def _settings(options: tuple[tuple[str, Any], ...], **others: Any) -> Settings:
+    """Return effective settings, which calls of `train` for parts of a text have in common."""
+    return effective(validated({**others, "options": dict(options)}))
 
 
 def method_of(model: Any) -> tuple[str, str]:
@@ -185,7 +192,7 @@ class Learner:
         self.done, self.epochs = self.epochs, self.epochs + settings.epochs
         self.kept += settings.epochs * kept_words(encoded, settings.sample)
         events = Events(
-            warning=logger.warning,
+            warning=self.model.warn_once,
             training=self.on_progress,
             epoch=self.on_epoch,
             ready=self.on_ready,
@@ -193,7 +200,7 @@ class Learner:
         inputs = Inputs(source, encoded=encoded)
         try:
             inputs.check(settings)  # the rest of what `Plan.of` checks was checked with the model's parameters
-            train(Plan(inputs, settings), events=events, make=self.make)
+            trained(Plan(inputs, settings), events=events, make=self.make)
         except NothingLearned as error:
             logger.warning("nothing was learned: %s", error)
         except Diverged as error:

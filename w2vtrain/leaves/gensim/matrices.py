@@ -195,7 +195,7 @@ class WordMatrices(Claimable):
     """The words of a model in `wv`, which can be changed and locked, and its output vectors. `Word2Vec` sets the rest.
 
     matrices: None before the words are chosen. _read: a corpus that need not be read again, or cannot be, and what was
-    read of it, until the words change.
+    read of it, until the words change. _warnings: those that were issued.
     """
 
     vector_size: int
@@ -208,10 +208,17 @@ class WordMatrices(Claimable):
         self.wv = self._keyed([], np.empty((0, self.vector_size), np.float32))
         self.matrices: Matrices | None = None
         self._read: tuple[Any, Reading] | None = None
+        self._warnings: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy has: not a corpus that was read, which may be a generator and is on disk."""
         return {**super().__getstate__(), "_read": None}
+
+    def warn_once(self, sentence: str) -> None:
+        """Log a warning, unless it was logged before: calls of `train` for parts of a text have the same."""
+        if sentence not in self._warnings:
+            self._warnings.add(sentence)
+            logger.warning(sentence)
 
     @property
     def layer1_size(self) -> int:
@@ -349,7 +356,7 @@ class WordMatrices(Claimable):
         if not hasattr(self.wv, "vectors_lockf"):
             return np.empty(0, np.int64)
         locks = np.asarray(self.wv.vectors_lockf)
-        if not np.isin(locks, (0, 1)).all():
+        if not ((locks == 0) | (locks == 1)).all():
             raise NotImplementedError("vectors_lockf: values must be 0 (locked) or 1, other values are not supported")
         if locks.size == 1:
             locks = np.full(len(self.wv), locks.item())

@@ -4,6 +4,7 @@ Its names were removed or renamed in gensim 4, or belong to parts of these packa
 """
 
 from collections.abc import Callable, Container, Mapping
+from difflib import get_close_matches
 from inspect import signature
 from typing import Any, NoReturn, TypeVar
 
@@ -172,8 +173,12 @@ def refuse_arguments(function: str, arguments: Mapping[str, object], *takers: Ca
     if others:
         ours = {name: CORPUS if name in CORPUS else (OTHER_NAMES.get(name),) for name in others}
         renamed = {name: str(use) for name, uses in ours.items() for use in uses if use in known}
-        use = f": use {', '.join(dict.fromkeys(renamed.values()))}" if renamed else ""
-        raise InvalidType(f"{function} has no argument {', '.join(renamed or others[:1])}{use}")
+        hint, close = "", get_close_matches(others[0], known, 1, 0.75)
+        if renamed:
+            hint = f": use {', '.join(dict.fromkeys(renamed.values()))}"
+        elif close:
+            hint = f": did you mean {close[0]}?"
+        raise InvalidType(f"{function} has no argument {', '.join(renamed or others[:1])}{hint}")
 
 
 def missing(name: str) -> str | None:

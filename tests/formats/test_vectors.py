@@ -526,6 +526,14 @@ def test_shapes_that_do_not_match_the_words_raise_usage_error(tmp_path, shape):
         write_vectors(tmp_path / "v.txt", [], np.ones((0, 2), "f4"))
 
 
+@pytest.mark.parametrize(
+    ("matrix", "why"), [([[1, 2], [3]], "they differ in length"), ([["1"], ["x"]], "must be real numbers")], ids=str
+)
+def test_vectors_that_are_no_matrix_of_numbers_raise_usage_error(tmp_path, matrix, why):
+    with pytest.raises(UsageError, match=rf"v\.txt: .*{why}"):
+        write_vectors(tmp_path / "v.txt", ["a", "b"], matrix)
+
+
 def test_the_suffix_selects_the_format(tmp_path):
     assert [format_of(name) for name in ("a.txt", "a.VEC.gz", "b.bin", "-")] == ["text", "text", "binary", "text"]
     assert format_of("a.txt", "binary") == "binary"

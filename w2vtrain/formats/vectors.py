@@ -278,7 +278,10 @@ def write_vectors(
     output = Output(os.fspath(path), format_of(path, format), dtype)
     output.check()
     if not isinstance(matrix, LazyRows):
-        matrix = np.asarray(matrix)
+        try:
+            matrix = np.asarray(matrix)
+        except ValueError as error:
+            raise UsageError(f"{path}: the vectors are no matrix: they differ in length") from error
         matrix = matrix.astype(floating(matrix.dtype), copy=False)
     if counts is not None:
         from w2vtrain.formats.vector_formats.arrays import whole_numbers

@@ -316,9 +316,10 @@ def test_any_record_gives_a_page(record, options, alpha):
         (("v.txt", "--pairs", "text.txt"), 65, "text.txt:1"),
         (("v.txt", "-o", "v.txt.json"), 2, "both input and output"),
         (("v.txt", "-o", "text.txt"), 73, "exists: use "),
+        (("v.txt", "-o", "new.PDF"), 2, "new.PDF: a report is a web page"),
         (("-",), 2, "needs a file, beside which"),
     ],
-    ids=["missing", "folder", "text", "log", "pairs", "input", "exists", "stdin"],
+    ids=["missing", "folder", "text", "log", "pairs", "input", "exists", "picture", "stdin"],
 )
 def test_bad_input_is_one_line(trained, words, code, part):
     output = () if "-o" in words else ("-o", "new.html")

@@ -295,11 +295,13 @@ def report(
     them. The page is one file: it loads nothing, works offline, and can be printed. It needs w2vtrain[plot].
     """
     with imports():
-        from w2vtrain.leaves.pictures.figures import check_packages
+        from w2vtrain.leaves.pictures.figures import SUFFIXES, check_packages
         from w2vtrain.leaves.pictures.report import report as page_of
         from w2vtrain.leaves.pictures.report import subject_of
     if vectors == STDOUT:
         raise UsageError("-: a report needs a file, beside which it looks for the record")
+    if Path(output).suffix.lower() in SUFFIXES:
+        raise UsageError(f"{output}: a report is a web page, which a browser can print: use the suffix .html")
     check_different([output], [vectors, f"{vectors}.json", *filter(None, [questions, *pairs, log_json])])
     check_packages(output)
     check_output(output, force)

@@ -202,13 +202,13 @@ class WordMatrices(Claimable):
     seed: int
     hs: int
     negative: int
+    _warnings: frozenset[str] = frozenset()  # also that of a model that an earlier version pickled
 
     def __init__(self) -> None:
         super().__init__()
         self.wv = self._keyed([], np.empty((0, self.vector_size), np.float32))
         self.matrices: Matrices | None = None
         self._read: tuple[Any, Reading] | None = None
-        self._warnings: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy has: not a corpus that was read, which may be a generator and is on disk."""
@@ -217,7 +217,7 @@ class WordMatrices(Claimable):
     def warn_once(self, sentence: str) -> None:
         """Log a warning, unless it was logged before: calls of `train` for parts of a text have the same."""
         if sentence not in self._warnings:
-            self._warnings.add(sentence)
+            self._warnings |= {sentence}
             logger.warning(sentence)
 
     @property

@@ -381,6 +381,13 @@ def test_a_run_whose_results_do_not_fit_on_the_disk_is_saved(text, tmp_path, sma
     assert not folder.exists()
 
 
+def test_a_run_of_which_nothing_fits_on_the_disk_says_so(text, small_disk):
+    words = fit(text, small_disk / "vectors.bin")
+    done = run([sys.executable, "-c", FULL, small_disk / "filler", *words[3:]])
+    assert done.returncode == 74, done.stderr
+    assert "what was learned is lost" in error_of(done)
+
+
 def test_a_run_for_whose_results_there_is_no_space_is_refused_before_it_trains(text, tmp_path, small_disk):
     fill(small_disk / "filler")
     done = run(fit(text, small_disk / "vectors.bin", "--run", tmp_path / "run"))

@@ -767,7 +767,11 @@ def test_calls_for_parts_of_a_text_do_not_repeat_a_warning(caplog):
         model.sample = sample
         for _ in range(calls):
             model.train(SENTENCES[:9], total_examples=9, epochs=1)
-    assert [text.split()[2] for text in caplog.messages if text.startswith("subsampling at")] == ["0.01", "0.02"]
+    pickle.loads(pickle.dumps(model)).train(SENTENCES[:9], total_examples=9, epochs=1)
+    model.build_vocab(SENTENCES)
+    model.train(SENTENCES[:9], total_examples=9, epochs=1)
+    samples = [text.split()[2] for text in caplog.messages if text.startswith("subsampling at")]
+    assert samples == ["0.01", "0.02", "0.02", "0.02"]
 
 
 def set_vectors_aside(model):

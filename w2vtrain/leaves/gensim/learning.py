@@ -192,7 +192,7 @@ class Learner:
         self.done, self.epochs = self.epochs, self.epochs + settings.epochs
         self.kept += settings.epochs * kept_words(encoded, settings.sample)
         events = Events(
-            warning=self.model.warn_once,
+            warning=self.warn,
             training=self.on_progress,
             epoch=self.on_epoch,
             ready=self.on_ready,
@@ -208,6 +208,13 @@ class Learner:
         finally:
             self.model.matrices.fetch(self.model.wv)
             self.model.matrices.release()
+
+    def warn(self, sentence: str) -> None:
+        """Log a warning, unless it was logged for these words before: calls for parts of a text have the same."""
+        matrices = self.model.matrices
+        if sentence not in matrices.warnings:
+            matrices.warnings |= {sentence}
+            logger.warning(sentence)
 
     def skip(self, epochs: int) -> None:
         """Call the callbacks of epochs in which there is nothing to learn."""

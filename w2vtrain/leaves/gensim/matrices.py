@@ -48,6 +48,8 @@ class Matrices:
 
     kept: tuple[Settings, WindowEngine, tuple[Float32, Float32, Float32]] | None = None
     """The engine of the last call of `train` for a tiny text, its settings, and its matrices, for `readopt`."""
+    warnings: frozenset[str] = frozenset()
+    """Those that calls of `train` have issued."""
 
     def __init__(
         self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None, keys: list[Any],
@@ -63,7 +65,7 @@ class Matrices:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy has: the arrays of the engine that is kept would not be those of the copied model."""
-        return {name: value for name, value in vars(self).items() if name not in ("kept", "vocabulary")}
+        return {name: value for name, value in vars(self).items() if name not in ("kept", "vocabulary", "warnings")}
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -195,14 +197,13 @@ class WordMatrices(Claimable):
     """The words of a model in `wv`, which can be changed and locked, and its output vectors. `Word2Vec` sets the rest.
 
     matrices: None before the words are chosen. _read: a corpus that need not be read again, or cannot be, and what was
-    read of it, until the words change. _warnings: those that were issued.
+    read of it, until the words change.
     """
 
     vector_size: int
     seed: int
     hs: int
     negative: int
-    _warnings: frozenset[str] = frozenset()  # also that of a model that an earlier version pickled
 
     def __init__(self) -> None:
         super().__init__()
@@ -213,12 +214,6 @@ class WordMatrices(Claimable):
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy has: not a corpus that was read, which may be a generator and is on disk."""
         return {**super().__getstate__(), "_read": None}
-
-    def warn_once(self, sentence: str) -> None:
-        """Log a warning, unless it was logged before: calls of `train` for parts of a text have the same."""
-        if sentence not in self._warnings:
-            self._warnings |= {sentence}
-            logger.warning(sentence)
 
     @property
     def layer1_size(self) -> int:

@@ -166,7 +166,7 @@ class WindowEngine(Engine):
     def restart(self, text: Chunks, schedule: Schedule) -> None:
         """Train on another text with the same words, on as many threads. The weights stay as they are.
 
-        No row may be hot. Every chunk seeds its threads' memory anew, which therefore also stays if it is long enough.
+        No row may be hot. Every chunk seeds its threads' memory anew, which also stays if sentences are as long.
         """
         longest, self.text, self.schedule = self.text.longest_sentence, text, schedule
         self._measure()

@@ -125,17 +125,18 @@ class Counting:
     """One pass over a source: workers that take blocks from a shared reader.
 
     If a folder is given, each worker has a spool in it, and `spooled[i]` says where the word numbers of block i are.
+    With 0 threads, for a tiny source, the calling thread is the worker, and its spool is in memory.
     """
 
     def __init__(self, source: Source, threads: int, folder: Path | None) -> None:
         self.source, self.folder, self.reader = source, folder, source.read()
         self.workers: list[Worker] = []
-        self.threads = threads
+        self.threads, self.in_memory = threads, not threads
         self.spooled: dict[int, SpooledBlock] = {}
         self._turn, self._next = threading.Lock(), 0
         try:
             for _ in range(max(1, threads)):
-                self.workers.append(Worker(folder, not threads))
+                self.workers.append(Worker(folder, self.in_memory))
         except OutputError:
             self.close()
             raise

@@ -1,4 +1,4 @@
-"""Encode a source as int32 word ids in an unnamed file. The ids do not depend on the number of threads.
+"""Encode a source as int32 word ids in an unnamed file, or in memory if it is tiny, whatever the number of threads.
 
 Nothing here deals with training, subsampling or windows, which read `EncodedCorpus.tokens`.
 
@@ -220,7 +220,7 @@ class Counted:
         """
         counting, name = self._counting, self._counting.source.name
         self.require_tokens()
-        with naming(counting.folder), temporary(counting.folder, not counting.threads) as file:
+        with naming(counting.folder), temporary(counting.folder, counting.in_memory) as file:
             written = self.append_to(file, vocabulary, max_sentence, numbered=numbered)
             stats, vocabulary, place = written.described(self.stats, vocabulary, sentence_end, name)
             array = entries_of(file)
@@ -288,11 +288,11 @@ def read(
 ) -> Counted:
     """Read a source once: count all its words, and keep the numbers of its tokens on disk until `Counted.close`.
 
-    folder: where files are created (None: the system's folder for temporary files). They have no names, so nothing is
-    left behind however the process ends. They take 4 bytes per token, and as much again per `Counted.encode`.
-    progress: called from the calling thread; warn: called with what was skipped or replaced. encodes: whether the
-    numbers are kept; if not, the result has words, counts and statistics, but cannot encode, and only joining phrases
-    writes files. Memory holds the words, and one block per thread.
+    folder: where files are created, unless the source is tiny (None: the system's folder for temporary files). They
+    have no names, so nothing is left behind however the process ends. They take 4 bytes per token, and as much again
+    per `Counted.encode`. progress: called from the calling thread; warn: called with what was skipped or replaced.
+    encodes: whether the numbers are kept; if not, the result has words, counts and statistics, but cannot encode, and
+    only joining phrases writes files. Memory holds the words, and one block per thread.
 
     Raise DataError if the data are not text, InputMissing if a file cannot be read, OutputError if a file cannot be
     created, WriteError if the disk is full, and whatever an iterable of the user raises.
@@ -326,7 +326,7 @@ def naming(folder: Path | None) -> Iterator[None]:
 def entries_of(file: IO[bytes]) -> Int32:
     """Return the entries (n,) int32 of a file that `temporary` created, as a view of it if it is on disk."""
     if isinstance(file, io.BytesIO):
-        return np.frombuffer(bytearray(file.getvalue()), np.int32)
+        return np.frombuffer(file.getbuffer(), np.int32).copy()
     return np.memmap(file, np.int32, "r+")
 
 

@@ -82,7 +82,7 @@ def trained(
     probe: Probe | None = None,
     make: Callable[[Plan, Vocabulary, Chunks, int], Engine] = engine_that_fits,
 ) -> "Trainer":
-    """Return what has trained on text, as planned.
+    """Return what has trained on text, as planned. Its `model` ends the work of the other ranks.
 
     run: saves checkpoints, and training resumes from `run.checkpoint`; by default, nothing is saved. ranks: the
     processes that train together; clock: of the time limit, by default the clock on the wall; probe: looks at the

@@ -5,7 +5,6 @@ The vocabulary is chosen elsewhere; nothing is read here.
 
 import logging
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,10 +67,10 @@ def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total:
     is_whole = model.window == WHOLE_SENTENCE
     architecture, objective = method_of(model)
     shrinks = not is_whole and not architecture_class(architecture).fixed_positions()
-    options = (("negative", model.negative), ("ns_exponent", model.ns_exponent)) if model.negative else ()
     settings = {
         "architecture": architecture,
         "objective": objective,
+        "options": {"negative": model.negative, "ns_exponent": model.ns_exponent} if model.negative else {},
         "vector_size": model.vector_size,
         "window": model.window if is_whole else min(model.window, MAX_SENTENCE_LENGTH),  # wider is the same
         "shrink_windows": bool(model.shrink_windows) and shrinks,
@@ -85,15 +84,9 @@ def settings_for(model: Any, epochs: int, alpha: float, min_alpha: float, total:
         "threads": model.threads(),
     }
     try:
-        return _settings(options, **settings, **model.subword_settings())
+        return effective(validated(settings | model.subword_settings()))
     except ConfigError as error:
         raise InvalidSettings(str(error)) from None
-
-
-@lru_cache(1, typed=True)
-def _settings(options: tuple[tuple[str, Any], ...], **others: Any) -> Settings:
-    """Return effective settings, which calls of `train` for parts of a text have in common."""
-    return effective(validated({**others, "options": dict(options)}))
 
 
 def method_of(model: Any) -> tuple[str, str]:
@@ -179,18 +172,21 @@ class Learner:
     """One call of `train`: copies the weights into the trainer's arrays, and reports its progress to the model.
 
     epochs: of all corpora so far; done: before this corpus; kept, tokens: words in all epochs, after and before
-    subsampling.
+    subsampling; said: the warnings of the training before.
     """
 
     def __init__(self, model: Any, callbacks: tuple[Any, ...]) -> None:
         self.model, self.callbacks, self.alpha = model, callbacks, 0.0
         self.rates = model.alpha, model.min_alpha
         self.done = self.epochs = self.kept = self.tokens = 0
+        self.said: frozenset[str] = frozenset()
 
     def run(self, source: Source, encoded: EncodedCorpus, settings: Settings) -> None:
         """Train on a corpus. Whatever ends the training, the model has the weights learned so far."""
         self.done, self.epochs = self.epochs, self.epochs + settings.epochs
         self.kept += settings.epochs * kept_words(encoded, settings.sample)
+        matrices = self.model.matrices
+        self.said, matrices.warnings = matrices.warnings, frozenset()
         events = Events(
             warning=self.warn,
             training=self.on_progress,
@@ -206,15 +202,14 @@ class Learner:
         except Diverged as error:
             raise Diverged(f"{error}, after building or loading the model again") from error
         finally:
-            self.model.matrices.fetch(self.model.wv)
-            self.model.matrices.release()
+            matrices.fetch(self.model.wv)
+            matrices.release()
 
     def warn(self, sentence: str) -> None:
-        """Log a warning, unless it was logged for these words before: calls for parts of a text have the same."""
-        matrices = self.model.matrices
-        if sentence not in matrices.warnings:
-            matrices.warnings |= {sentence}
+        """Log a warning, unless the training before had the same: parts of a text often do."""
+        if sentence not in self.said:
             logger.warning(sentence)
+        self.model.matrices.warnings |= {sentence}
 
     def skip(self, epochs: int) -> None:
         """Call the callbacks of epochs in which there is nothing to learn."""

@@ -205,7 +205,7 @@ def test_a_text_with_the_signature_of_archives_is_text(tmp_path):
 def test_a_document_is_not_taken_for_an_archive_of_texts(tmp_path):
     with zipfile.ZipFile(tmp_path / "x", "w") as archive:
         archive.writestr("[Content_Types].xml", "<Types/>")
-    with pytest.raises(DataError, match="x: a document, not text: extract its text first"):
+    with pytest.raises(DataError, match="x: an office document, not text: extract its text first"):
         text_of(tmp_path / "x")
 
 

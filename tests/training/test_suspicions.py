@@ -139,6 +139,12 @@ def test_table_warns_to_extract_its_text_column(text):
     assert "extract its text column first" in warning
 
 
+def test_the_labels_of_classification_warn_that_they_become_words():
+    (warning,) = suspicions("".join(f"__label__{i % 2} {line}\n" for i, line in enumerate(POEM.split("\n"))).encode())
+    assert "leave them out, for example with sed -E 's/__label__[^ ]+ ?//g'" in warning
+    assert not suspicions((POEM + "__label__1 is what fastText calls a label\n").encode())
+
+
 def test_table_warning_gives_the_columns_and_the_separator():
     (warning,) = suspicions(TABLES["pipes"].encode(), "items.txt")
     assert warning.startswith("items.txt looks like a table of 5 columns separated by pipes: ")

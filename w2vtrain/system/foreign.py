@@ -49,7 +49,7 @@ KINDS = (
 def foreign(head: bytes) -> str | None:
     """Return what data are that begin with `head`, decompressed, and what to do about it; None for other data."""
     if head.startswith(b"PK") and head.startswith(PARTS, 30):
-        return f"a document, {EXTRACT}"
+        return f"an office document, {EXTRACT}; save a table as CSV"
     known = next((kind for at, magic, kind in KINDS if head.startswith(magic, at)), None)
     return f"a tar archive, {UNPACK}" if known is None and _is_tar(head) else known
 

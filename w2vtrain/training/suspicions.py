@@ -36,6 +36,7 @@ MARKS = frozenset(".,;:!?)]}\"'”’»…،؛؟।")
 READ_TOKENS = 1 << 20  # tokens examined at once
 KEPT_SHARE = 0.9  # no warning if subsampling keeps at least this share of the words
 
+LABEL = b"__label__"
 SEPARATORS = {b",": "commas", b";": "semicolons", b"\t": "tabs", b"|": "pipes"}
 MARKUP = re.compile(rb"\s*<(\?xml|!doctype|html|mediawiki)\b", re.IGNORECASE)
 _OBJECTS = re.compile(rb'\s*\[\s*\{\s*"')
@@ -60,7 +61,8 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     name: the name of the corpus in the warnings. This never fails, and takes time linear in the sample's size.
     """
     lines = _lines(sample)
-    form = _markup(sample) or _json(sample, lines) or _numbers(sample, lines) or _table(sample, lines)
+    form = _markup(sample) or _json(sample, lines) or _labelled(lines)
+    form = form or _numbers(sample, lines) or _table(sample, lines)
     return [f"{name} looks like {description}" for description in filter(None, [form, *unsegmented(sample)])]
 
 
@@ -98,6 +100,13 @@ def _json(sample: bytes, lines: list[bytes]) -> str | None:
     if lines[0].lstrip().startswith(b"["):
         return "JSON arrays, not text: make text of them, for example with jq -r 'join(\" \")'"
     return f"JSON lines, not text: name the field with the text with {spelled('column')}"
+
+
+def _labelled(lines: list[bytes]) -> str | None:
+    """Describe the labelled text of fastText's classification, whose labels would be words; else return None."""
+    if sum(line.startswith(LABEL) for line in lines) < max(1, SAME_FORMAT_SHARE * len(lines)):
+        return None
+    return "labelled text, whose labels become words: leave them out, for example with sed -E 's/__label__[^ ]+ ?//g'"
 
 
 def _is_record(line: bytes) -> bool:

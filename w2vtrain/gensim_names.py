@@ -158,7 +158,7 @@ def elsewhere(name: str, model: type, queries: type, settings: Container[str]) -
 OTHER_NAMES = {
     "alpha": "start_alpha", "dim": "vector_size", "epoch": "epochs", "iter": "epochs", "learning_rate": "alpha",
     "lr": "alpha", "maxn": "max_n", "min_alpha": "end_alpha", "minn": "min_n", "neg": "negative", "size": "vector_size",
-    "thread": "workers", "threads": "workers", "ws": "window",
+    "steps": "epochs", "thread": "workers", "threads": "workers", "ws": "window",
 }  # fmt: skip
 """Parameters of fastText, of `w2vtrain.train` and of gensim's classes, and what these classes or `train` call them."""
 CORPUS = ("corpus_iterable", "sentences", "documents")

@@ -5,7 +5,7 @@ import pytest
 from word_vectors import DATA, QUESTIONS, in_gensim, put, structured, vectors_of
 
 from w2vtrain.embeddings.analogies import evaluate_analogies
-from w2vtrain.embeddings.bundled import EvaluationSet, bundled_sets
+from w2vtrain.embeddings.bundled import EvaluationSet, bundled_sets, located
 from w2vtrain.embeddings.evaluation_rules import PROTOCOLS
 from w2vtrain.embeddings.evaluation_table import evaluate_all
 from w2vtrain.embeddings.similarity import evaluate_similarity
@@ -128,6 +128,14 @@ def test_3cosmul_answers_as_gensims_most_similar_cosmul(tmp_path):
         found[-1][1] += 1
     assert [[s.correct, s.answered] for s in report.sections] == found
     assert report.total.correct != evaluate_analogies(vectors, path, case_insensitive=False).total.correct
+
+
+@pytest.mark.parametrize("one", bundled_sets(), ids=lambda one: one.name)
+def test_bundled_sets_are_found_by_their_names_and_those_of_their_files(one, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert located(one.name) == located(one.path.name) == str(one.path)
+    (tmp_path / one.path.name).touch()
+    assert located(one.path.name) == one.path.name
 
 
 def test_the_table_has_every_bundled_set_and_says_which_the_vocabulary_does_not_cover():

@@ -37,7 +37,7 @@ def bundled_sets() -> list[EvaluationSet]:
 
 
 def located(name: str) -> str:
-    """Return the path of the set with this name; any other name, or that of a file that exists, is a path itself."""
+    """Return the path of the set with this name or file name; other names, and those of files here, are paths."""
     if os.path.exists(name):  # noqa: PTH110 - unlike Path.exists, it accepts names that are too long
         return name
-    return next((str(one.path) for one in bundled_sets() if one.name == name), name)
+    return next((str(one.path) for one in bundled_sets() if name in (one.name, one.path.name)), name)

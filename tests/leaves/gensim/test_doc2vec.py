@@ -167,6 +167,8 @@ def test_unsupported_arguments_are_refused_in_one_line():
         assert "\n" not in str(caught.value)
     with pytest.raises(TypeError, match="Doc2Vec has no argument size, iter: use vector_size, epochs"):
         Doc2Vec(DOCUMENTS, size=3, iter=3)
+    with pytest.raises(TypeError, match="infer_vector has no argument steps: use epochs"):
+        Doc2Vec().infer_vector(["a"], steps=3)
     with pytest.raises(TypeError, match="train has no argument documents: use corpus_iterable"):
         Doc2Vec().train(documents=DOCUMENTS)
     for name in ("dm", "dm_mean", "dm_concat", "dbow_words"):

@@ -212,6 +212,7 @@ def test_a_model_of_fit_is_loaded(tmp_path):
     )
     w2vtrain.save_model(path, theirs)
     model = Word2Vec.load(path)
+    assert (model.corpus_count, model.corpus_total_words) == (len(SENTENCES), sum(map(len, SENTENCES)))
     assert (model.sg, model.cbow_mean, model.hs, model.negative, model.window) == (0, 1, 0, 7, 5)
     np.testing.assert_array_equal(model.wv.vectors, theirs.input)
     model.train(SENTENCES, total_examples=900, epochs=1)

@@ -256,7 +256,7 @@ class Doc2Vec(Word2Vec):
 
     def infer_vector(
         self, doc_words: Sequence[str], alpha: float | None = None, min_alpha: float | None = None,
-        epochs: int | None = None,
+        epochs: int | None = None, **other: Any,
     ) -> NDArray[np.float32]:  # fmt: skip
         """Return the vector of a new document (vector_size,), which is always the same for the same words.
 
@@ -270,6 +270,8 @@ class Doc2Vec(Word2Vec):
             The learning rate at the beginning and at the end, which may be higher; by default, those of the model.
         epochs : int, optional
             The number of passes over the document; by default, that of the model.
+        **other
+            Refused; names of other versions and programs with what to use.
 
         Notes
         -----
@@ -277,6 +279,7 @@ class Doc2Vec(Word2Vec):
         call ``wv.fill_norms(force=True)``.
 
         """
+        refuse_arguments("infer_vector", other, Doc2Vec.infer_vector)
         if isinstance(doc_words, str):
             raise InvalidType("doc_words must be a list of words, not a string: pass doc_words.split()")
         words = list(doc_words)

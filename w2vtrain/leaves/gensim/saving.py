@@ -220,6 +220,9 @@ def _set_parameters(model: Any, stored: Model, path: str) -> None:
     values = stored.record.get("word2vec")
     if values is None:
         values = _from_settings(model, stored.settings, path)
+        if isinstance(corpus := stored.record.get("corpus"), dict):
+            read = {"corpus_count": corpus.get("lines"), "corpus_total_words": corpus.get("tokens")}
+            values |= {name: value for name, value in read.items() if isinstance(value, int)}
     if not isinstance(values, dict):
         raise NotAModel(f"{path}: the record of the model is invalid")
     if "bucket" in model.parameters and "bucket" not in values and FASTTEXT not in stored.record:

@@ -20,6 +20,7 @@ from w2vtrain.system.locks import Lock, lock_path
 from w2vtrain.training import checkpoint_file, one_process
 from w2vtrain.training.checkpointing import CheckpointedRun
 from w2vtrain.training.run_files import CONFIG, LOCK, SCHEMA, run_config, write_config
+from w2vtrain.training.trainer import train
 
 SMALL = ["--vector-size", "9", "--epochs", "3", "--threads", "1", "--min-count", "1"]
 EVIL = """
@@ -625,3 +626,15 @@ def test_another_file_of_the_same_name_is_not_taken_for_the_code_of_a_run_that_s
     code, said = w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL, "--objective", "b/mine.py")
     assert (code, "belongs to another run (objective 'a/mine.py', not 'b/mine.py')" in said) == (78, True), said
     assert w2vtrain("resume", "v.bin.run", "--objective", "./a/mine.py")[0] == 0
+
+
+def test_a_run_whose_folder_is_deleted_leaves_none_when_it_ends(w2vtrain, tmp_path, monkeypatch):
+    def deleting(plan, run, **about):
+        model = train(plan, run, **about)
+        shutil.rmtree(run.folder)
+        return model
+
+    monkeypatch.setattr("w2vtrain.commands.fit_run.train", deleting)
+    first_lines(60, tmp_path / "text.txt")
+    assert w2vtrain("fit", "text.txt", "-o", "v.bin", *SMALL)[0] == 0
+    assert sorted(path.name for path in tmp_path.glob("v.*")) == ["v.bin", "v.bin.json"]

@@ -252,7 +252,7 @@ def locked(folder: Path) -> Iterator[None]:
         sweep(folder)
         yield
     finally:
-        empty = _holds_only_a_lock(folder)
+        empty = _holds_only_a_lock(folder)  # or nothing, if the folder was deleted and created again
         lock.release(remove=empty)
         if empty:
             with suppress(OSError):
@@ -271,7 +271,7 @@ def sweep(folder: Path) -> None:
 def _holds_only_a_lock(folder: Path) -> bool:
     for _ in range(2):  # storage that fails once must not leave the lock of a finished run
         with suppress(OSError):
-            return [entry.name for entry in folder.iterdir()] == [LOCK]
+            return {entry.name for entry in folder.iterdir()} <= {LOCK}
     return False
 
 

@@ -205,6 +205,13 @@ def test_a_saved_model_is_loaded_and_trained_on(hs, negative, sorted_vocab, tmp_
     assert w2vtrain.load_model(path).settings["objective"] in ("neg", "hs", "hs-neg")
 
 
+def test_a_model_without_counts_is_not_trained():
+    model = Word2Vec(SENTENCES, **SMALL)
+    model.wv.expandos["count"] = np.zeros(len(model.wv), np.int64)
+    with pytest.raises(RuntimeError, match="all words of wv have the count 0: set their counts"):
+        model.train(SENTENCES, total_examples=900, epochs=1)
+
+
 def test_a_model_of_fit_is_loaded(tmp_path):
     path = tmp_path / "model.safetensors"
     theirs = w2vtrain.train(

@@ -230,6 +230,8 @@ class Word2Vec(TrainableVocabulary, Predictions):
         refuse_totals(total_examples, total_words, epochs)
         if self.matrices is None or not len(self.wv):
             raise RuntimeError(self._emptied or NO_VOCABULARY)
+        if not self._counts().any():
+            raise RuntimeError("all words of wv have the count 0: set their counts with wv.set_vecattr")
         self.fit_matrices()
         self.locked()
         passes = checked("epochs", epochs)

@@ -190,7 +190,7 @@ def test_pauses_do_not_change_the_weights(architecture, name):
 
     text, _ = text_of(np.random.default_rng(3), 300)
     plan, probe = planned(text, objective=name, architecture=architecture[0], epochs=2), Probe()
-    whole, paused = train(plan), train(plan, probe=probe)
+    whole, paused = train(plan), trained(plan, probe=probe).model()
     assert probe.visits > 8
     assert np.array_equal(paused.input, whole.input)
     assert np.array_equal(paused.output, whole.output)

@@ -55,21 +55,13 @@ if TYPE_CHECKING:
     from w2vtrain.training.warm_start import WarmStart
 
 
-def train(
-    plan: Plan,
-    run: Run | None = None,
-    *,
-    events: Events | None = None,
-    ranks: Alone | None = None,
-    clock: Clock | None = None,
-    probe: Probe | None = None,
-) -> Model:
+def train(plan: Plan, run: Run | None = None, *, events: Events | None = None, ranks: Alone | None = None) -> Model:
     """Train a model on text, as planned.
 
     With held-out text, the model has the weights of the epoch that predicts it best. Its record says what was read and
     learned, and how long it took. The arguments and errors are those of `trained`.
     """
-    return trained(plan, run, events=events, ranks=ranks, clock=clock, probe=probe).model()
+    return trained(plan, run, events=events, ranks=ranks).model()
 
 
 def trained(

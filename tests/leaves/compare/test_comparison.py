@@ -34,7 +34,7 @@ from w2vtrain.system.json_text import json_text
 from w2vtrain.system.spinner import SPINNER
 from w2vtrain.training.inputs import Inputs
 from w2vtrain.training.plan import Plan
-from w2vtrain.training.trainer import train
+from w2vtrain.training.trainer import trained
 
 ROOT = Path(__file__).parents[3]
 
@@ -511,7 +511,7 @@ def test_scoring_during_training_is_not_training_time(tmp_path):
 
     probe, started = Slow(), time.monotonic()
     settings = Settings(**trial(tmp_path, "nce", epochs=4).settings)
-    model = train(Plan.of(Inputs([str(tmp_path / "train.txt")]), settings), probe=probe)
+    model = trained(Plan.of(Inputs([str(tmp_path / "train.txt")]), settings), probe=probe).model()
     assert probe.visits == 3
     assert model.record["seconds"]["training"] <= time.monotonic() - started - 3 * 0.4
     assert model.record["words_per_second"] > 0

@@ -38,7 +38,7 @@ from w2vtrain.training.record import bounded
 from w2vtrain.training.run import Run
 from w2vtrain.training.scoring_units import Interrupted, Watch
 from w2vtrain.training.state import Epoch, PerplexityScore, State
-from w2vtrain.training.trainer import train as train_as_planned
+from w2vtrain.training.trainer import trained
 
 MAX_CURVE_BYTES = 1 << 20
 FRACTIONS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
@@ -217,7 +217,7 @@ def _train(trial: Trial, settings: Settings, curve: Curve, run: Run) -> dict[str
         read=curve.read, epoch=curve.scored, resumed=curve.resumed,
         ready=lambda _: curve.keep(),  # the points of a run that has started over are gone then
     )  # fmt: skip
-    model = train_as_planned(Plan.of(inputs, settings), run, events=events, clock=curve.clock, probe=curve)
+    model = trained(Plan.of(inputs, settings), run, events=events, clock=curve.clock, probe=curve).model()
     started, seconds = time.monotonic(), model.record["seconds"]
     score, parts, coverage = perplexity(model, [trial.test or trial.heldout], threads, phrases=settings.phrases)
     if timed:

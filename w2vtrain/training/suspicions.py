@@ -61,7 +61,7 @@ def suspicions(sample: bytes, name: str = "the corpus") -> list[str]:
     name: the name of the corpus in the warnings. This never fails, and takes time linear in the sample's size.
     """
     lines = _lines(sample)
-    form = _markup(sample) or _json(sample, lines) or _labelled(lines)
+    form = _markup(sample) or _json(sample, lines) or _labeled(lines)
     form = form or _numbers(sample, lines) or _table(sample, lines)
     return [f"{name} looks like {description}" for description in filter(None, [form, *unsegmented(sample)])]
 
@@ -102,11 +102,11 @@ def _json(sample: bytes, lines: list[bytes]) -> str | None:
     return f"JSON lines, not text: name the field with the text with {spelled('column')}"
 
 
-def _labelled(lines: list[bytes]) -> str | None:
-    """Describe the labelled text of fastText's classification, whose labels would be words; else return None."""
+def _labeled(lines: list[bytes]) -> str | None:
+    """Describe the labeled text of fastText's classification, whose labels would be words; else return None."""
     if sum(line.startswith(LABEL) for line in lines) < max(1, SAME_FORMAT_SHARE * len(lines)):
         return None
-    return "labelled text, whose labels become words: leave them out, for example with sed -E 's/__label__[^ ]+ ?//g'"
+    return "labeled text, whose labels become words: leave them out, for example with sed -E 's/__label__[^ ]+ ?//g'"
 
 
 def _is_record(line: bytes) -> bool:

@@ -312,8 +312,8 @@ def test_a_matrix_has_its_words_in_a_file_beside_it(tmp_path):
         (b",0,1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between .* tr ',' ' ', and delete the first line"),
         (b"word,d0,d1\nthe,0.1,1e-05\nof,1,2\n", "text with ',' between .* tr ',' ' ', and delete the first line"),
         (b"the;0.1;0.2\r\nof;1;2\r\n", "text with ';' between values: write spaces, for example with tr ';' ' '$"),
-        (b"the;0,1;0,25\r\nof;1;-2\r\n", "decimal commas: write spaces and points, as by tr ';,' ' .'$"),
-        (b"word;x;y\nthe;0,1;0,25\n", "decimal commas: write spaces and points, as by tr ';,' ' .'$"),
+        (b"the;0,1;0,25\r\nof;1;-2\r\n", "decimal commas: write spaces and points, for example with tr ';,' ' .'$"),
+        (b"word;x;y\nthe;0,1;0,25\n", "decimal commas: write spaces and points, for example with tr ';,' ' .'$"),
         (
             b"word\tx\ty\nthe\t0.1\t-2\nof\t1\t2\n",
             r"rows of vectors after the line 'word\\tx\\ty': delete that line, or",

@@ -129,8 +129,8 @@ def sniff_head(head: bytes, size: int, compression: str | None = None) -> Sniff:
     if len(values := lines[0].split()[1:]) > 1 and has_decimal_commas(values):
         return _unknown(size, compression, f"text in which {DECIMAL_COMMAS}")
     if any(has_decimal_commas(line.rstrip().split(b";")[1:]) for line in lines[:2]):
-        note = "text with ';' between numbers with decimal commas: write spaces and points, as by tr ';,' ' .'"
-        return _unknown(size, compression, note)
+        note = "write spaces and points, for example with tr ';,' ' .'"
+        return _unknown(size, compression, f"text with ';' between numbers that have decimal commas: {note}")
     if WEB_PAGE.match(plain):
         return _unknown(size, compression, "a web page, not the file that it may link to: download that one")
     if SPARSE.match(head, header.end() if header else start):

@@ -1,6 +1,7 @@
-"""Encode a source as int32 word ids in an unnamed file, or in memory if it is tiny, whatever the number of threads.
+"""Encode a source as int32 word ids, in an unnamed file or, if the source is tiny, in memory.
 
-Nothing here deals with training, subsampling or windows, which read `EncodedCorpus.tokens`.
+The ids do not depend on the number of threads. Nothing here deals with training, subsampling or windows, which read
+`EncodedCorpus.tokens`.
 
 Counting leaves provisional word numbers in spools, block by block. Here they are mapped to ids, divided into
 sentences, and written in the order of the source. `read` does the first step, and `Counted.encode` the second; between

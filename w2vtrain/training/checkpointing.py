@@ -201,7 +201,9 @@ class CheckpointedRun(Run):
             except W2VError:
                 kept, next_step = "the last checkpoint is kept", "continues from it"
             if not checkpoint_file.numbers(self.folder):
-                raise type(error)(f"{error}; nor could a checkpoint, so that what was learned is lost") from error
+                raise type(error)(
+                    f"{error}; no checkpoint could be written either: what was learned is lost"
+                ) from error
             raise type(error)(f"{error}; {kept}: {resume_command(self.folder)} {next_step}") from error
 
     def remove_checkpoints(self) -> None:

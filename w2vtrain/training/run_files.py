@@ -252,7 +252,7 @@ def locked(folder: Path) -> Iterator[None]:
         sweep(folder)
         yield
     finally:
-        empty = _holds_only_a_lock(folder)  # or nothing, if the folder was deleted and created again
+        empty = _holds_at_most_a_lock(folder)  # which is gone if the folder was deleted and created again
         lock.release(remove=empty)
         if empty:
             with suppress(OSError):
@@ -268,7 +268,7 @@ def sweep(folder: Path) -> None:
                     shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
 
 
-def _holds_only_a_lock(folder: Path) -> bool:
+def _holds_at_most_a_lock(folder: Path) -> bool:
     for _ in range(2):  # storage that fails once must not leave the lock of a finished run
         with suppress(OSError):
             return {entry.name for entry in folder.iterdir()} <= {LOCK}

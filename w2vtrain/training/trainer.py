@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,7 +74,7 @@ def trained(
     probe: Probe | None = None,
     make: Callable[[Plan, Vocabulary, Chunks, int], Engine] = engine_that_fits,
 ) -> "Trainer":
-    """Return what has trained on text, as planned. Its `model` ends the work of the other ranks.
+    """Train on text, as planned, and return the trainer, whose `model` lets the other ranks end.
 
     run: saves checkpoints, and training resumes from `run.checkpoint`; by default, nothing is saved. ranks: the
     processes that train together; clock: of the time limit, by default the clock on the wall; probe: looks at the
@@ -397,7 +397,7 @@ class Trainer:
     def model(self) -> Model:
         """Return the model: the best weights, or the last without held-out text, and the record of the run.
 
-        The other ranks need not wait any longer.
+        Let the other ranks end.
         """
         weights, vocabulary = self.early_stopping.chosen(self.engine.weights), self.ids.vocabulary
         objective, blend = self.engine.objective, self.engine.architecture.blend()
@@ -417,7 +417,7 @@ class Trainer:
             input=weights.input,
             output=weights.output,
             arrays=weights.arrays | self.ids.arrays(),
-            settings={**vars(self.settings), "options": dict(self.settings.options)},
+            settings=asdict(self.settings),
             record=self.record.finished(self.ids, self.state, parameters, vectors, blend.share, best_epoch),
         )
         return self.ranks.finish(model)

@@ -49,7 +49,7 @@ class Matrices:
     kept: tuple[Settings, WindowEngine, tuple[Float32, Float32, Float32]] | None = None
     """The engine of the last call of `train` for a tiny text, its settings, and its matrices, for `readopt`."""
     warnings: frozenset[str] = frozenset()
-    """Those of the last training."""
+    """The warnings of the last training, logged or not."""
 
     def __init__(
         self, words: Float32 | None, nodes: Float32 | None, order: NDArray[np.int64] | None, keys: list[Any],
